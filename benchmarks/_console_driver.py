@@ -26,7 +26,9 @@ from aileron_tui.surface.source import Connect, Source, SourceSpec
 from benchmarks._running_gate import SIZE
 from tests.console.scripted_gate import ScriptedGate, request
 
-SETTINGS: Final = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
+SETTINGS: Final = ConsoleSettings(
+    arm_seconds=0.0, undo_seconds=0.0, follow=False, fastest_reading=0, bell=False, notify=False
+)
 LATER: Final = timestamp(datetime.now(UTC) + timedelta(hours=9))
 
 

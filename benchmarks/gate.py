@@ -42,6 +42,9 @@ WARM: Final = 20
 HOST: Final = "127.0.0.1"
 # At high risk the preview is fetched again when the answer comes, which the bare side does not do.
 CONFIG: Final = """
+[policy]
+asks_per_10_minutes = 0
+
 [connectors."local://aileron/mail".credential]
 env = "BENCH_TOKEN"
 

@@ -205,14 +205,8 @@ def _rows(count: int) -> Iterator[tuple[int, bytes, bytes]]:
             yield seq, text.encode(), bytes.fromhex(head[7:])
 
 
-class _Unsigned:
+class _Unsigned(RecordedSigners):
     """Accepts every decision as signed, because only memory is measured."""
-
-    def learn(self, entry: Entry) -> None:
-        """Does nothing: no keys are needed."""
-
-    def learn_agent(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
-        """Does nothing: no agents are needed."""
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """Returns the statement unchecked."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from aileron_tui.console.key_actions import KeyAction, KeyGroup, KeyScope
 from aileron_tui.console.key_names import display
-from aileron_tui.console.key_table import MOUSE, of
+from aileron_tui.console.key_table import MOUSE, SEARCH, of
 
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "keys.md"
 
@@ -42,6 +42,8 @@ def _lines() -> Iterator[str]:
         yield f"\n## {scope}\n\n| key | name | what it does | id |\n|---|---|---|---|\n"
         for group in KeyGroup:
             yield from (_row(action) for action in of(scope) if action.group is group)
+    yield "\n## Search in the history\n\n| filter | what it finds |\n|---|---|\n"
+    yield from (f"| `{what}` | {does} |\n" for what, does in SEARCH)
     yield "\n## Mouse\n\n| mouse | what it does |\n|---|---|\n"
     yield from (f"| {what} | {does} |\n" for what, does in MOUSE)
 

@@ -122,7 +122,7 @@ def _shots() -> tuple[Shot, ...]:
             (110, 34),
             steps=_keys("e", "home", *"lead-", "ctrl+s", wait=0.15),
         ),
-        Shot("batch", alike, (100, 24), steps=_keys("space", "j", "space", "j", "space", "A")),
+        Shot("batch", alike, (100, 24), steps=_keys("space", "space", "space", "A")),
         Shot("history", everyday, (110, 34), steps=_keys("h", wait=1.5)),
         Shot("light", everyday, theme="aileron-light"),
         Shot("no-colour", everyday, (100, 30), theme="aileron-plain"),

@@ -62,6 +62,18 @@ def confirm(
         raise NotDecided("not approved", hint="The request is still waiting.")
 
 
+def confirm_rule(action: str, policy: Policy, key: UnlockedKey, *, high: bool) -> None:
+    """Asks whether to make a rule. One that allows something of high risk is confirmed as such an approval is."""
+    if not _has_terminal():
+        if high and policy.high_risk != "confirm":
+            detail = f'high_risk is "{policy.high_risk}", and this process has no terminal'
+            raise NotDecided("a rule for high risk needs a terminal", detail)
+        return
+    time.sleep(SHOWN_SECONDS)
+    if not _asked(action, policy.high_risk if high else "", key, "make this rule", "Make this rule? [y/N]"):
+        raise NotDecided("no rule was made")
+
+
 def _notice(request: Request, shown: Sequence[str]) -> str:
     """What the operator may not have seen of the prompt; "" if there is no warning and it fits the window."""
     warnings = count_warnings(request.prompt) + len(request.cautions_at(utc_now()))
@@ -81,16 +93,19 @@ def _window_height() -> int:
 
 
 def _confirmed(request: Request, high_risk: str, key: UnlockedKey) -> bool:
-    action = request.prompt.action
+    return _asked(request.prompt.action, high_risk, key, "approve", "Approve? [y/N]")
+
+
+def _asked(action: str, high_risk: str, key: UnlockedKey, verb: str, question: str) -> bool:
     if high_risk == "type":
-        return ask_line(f"High risk. Type {inline(action)} to approve:") == action
+        return ask_line(f"High risk. Type {inline(action)} to {verb}:") == action
     if high_risk == "passphrase" and not key.insecure:
-        return _knows_passphrase(key)
-    return ask_line("High risk. Approve? [y/N]" if high_risk else "Approve? [y/N]").lower() in ("y", "yes")
+        return _knows_passphrase(key, verb)
+    return ask_line(f"High risk. {question}" if high_risk else question).lower() in ("y", "yes")
 
 
-def _knows_passphrase(key: UnlockedKey) -> bool:
-    passphrase = ask_passphrase(f"High risk. Approve with the passphrase of {key.name}")
+def _knows_passphrase(key: UnlockedKey, verb: str) -> bool:
+    passphrase = ask_passphrase(f"High risk. {verb.capitalize()} with the passphrase of {key.name}")
     try:
         key_store.unlock(paths().keys, key.name, passphrase).lock()
     finally:

@@ -8,14 +8,15 @@ from shlex import quote
 from typing import Final, TextIO
 
 from aileron_tui.cli.output import columns
-from aileron_tui.core.prompt import NOT_AVAILABLE, lines
+from aileron_tui.core.deadline_extension import extended_words
+from aileron_tui.core.prompt import lines
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.summary import summary, summary_line
 from aileron_tui.core.times import moment, utc_now
-from aileron_tui.core.visible_text import Visible, cells, clip, inline, quoted, short, wrap
+from aileron_tui.core.visible_text import Visible, cells, clip, inline, quoted, wrap
 
 _WIDEST: Final = 100
-_LONGEST_VALUE: Final = 60
 _PLAIN: Final = re.compile(r"[A-Za-z0-9@._/+#,()'-]+(?: [A-Za-z0-9@._/+#,()'-]+)*")
 _INDENT: Final = " " * 12
 
@@ -44,6 +45,7 @@ def _details(request: Request) -> Iterator[tuple[str, str]]:
     yield "request", request.id
     yield "source", request.source
     yield "state", f"{request.state}{_time_left(request)}"
+    yield "extended", extended_words(request.extended_by)
     yield "risk", f"{prompt.risk.level}: {prompt.risk.reason}"
     yield "agent", prompt.agent or ("" if prompt.says else "an agent that gave no name")
     yield from (("says", f"{label}{quoted(claim)}") for label, claim in claims if claim)
@@ -63,23 +65,17 @@ def answer_commands(request: Request) -> Iterator[str]:
 
 
 def list_lines(request: Request, now: datetime, width: int) -> Iterator[str]:
-    """A request in a list: the action and the time left, its id, its inputs.
+    """A request in a list: the action and the time left, its id and agent, its summary.
 
-    Foreign text begins at column 2. It is in quotes unless it is plain words, so a value cannot look like another one.
+    Foreign text begins at column 2. It is in quotes if it could look like several values.
     """
     mark = "⚠" if request.prompt.risk.level is RiskLevel.HIGH else "•"
     left = _clock(request.seconds_left(now)) if request.expires_at else _waiting_since(request, now)
     name = clip(Visible(f"{mark} {inline(request.prompt.action)}"), max(width - len(left) - 1, 10))
     yield f"{name}{' ' * max(1, width - cells(name) - len(left))}{left}"
     yield "  " + " · ".join(_item(part) for part in (request.id, request.prompt.agent, request.source) if part)
-    rows = request.prompt.inputs
-    inputs = " · ".join(f"{_item(row.label)}: {NOT_AVAILABLE if row.missing else _value(row.value)}" for row in rows)
-    if inputs:
-        yield f"  {clip(Visible(inputs), max(width - 2, 10))}"
-
-
-def _value(text: str) -> Visible:
-    return quoted(text) if text == NOT_AVAILABLE else _item(short(text, _LONGEST_VALUE))
+    if line := summary_line(summary(request.prompt), max(width - 2, 10)):
+        yield f"  {line}"
 
 
 def _item(text: str) -> Visible:

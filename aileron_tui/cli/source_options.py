@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,9 +45,8 @@ def chosen_sources(options: argparse.Namespace) -> tuple[Config, list[SourceChoi
 def opened(options: argparse.Namespace, config: Config, choices: list[SourceChoice]) -> Iterator[OpenSources]:
     """These sources, with an unlocked key."""
     protect_process()
+    print_notes(choices)
     for choice in choices:
-        if choice.note:
-            sys.stderr.write(f"note: {inline(choice.note)}\n")
         if choice.kind == "embedded":
             choice.find()  # no gate is running: fails before the passphrase is asked for
     with unlocked_key(options.key) as key:
@@ -57,6 +56,31 @@ def opened(options: argparse.Namespace, config: Config, choices: list[SourceChoi
             yield sources
         finally:
             sources.close()
+
+
+def print_notes(choices: Iterable[SourceChoice]) -> None:
+    """Says what was skipped before these sources were chosen."""
+    for choice in choices:
+        if choice.note:
+            sys.stderr.write(f"note: {inline(choice.note)}\n")
+
+
+def needs_key(options: argparse.Namespace, choices: Iterable[SourceChoice]) -> bool:
+    """Whether a command that only reads should use a key.
+
+    It does if that needs no passphrase, or a key was named, so that previews are shown too; and for a gate on another
+    machine, which has no socket for viewers here.
+    """
+    return has_open_key(options.key) or not all(map(_can_be_viewed, choices))
+
+
+def _can_be_viewed(choice: SourceChoice) -> bool:
+    if choice.kind == "daemon":
+        return True
+    try:
+        return choice.find().socket is not None
+    except AileronError:
+        return True  # reported when it is used; a passphrase would not help
 
 
 def _named(choices: list[SourceChoice], name: str) -> list[SourceChoice]:

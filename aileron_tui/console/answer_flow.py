@@ -11,10 +11,14 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.visible_text import short
 from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
 from aileron_tui.surface.batch_summary import summarize
 from aileron_tui.surface.board import Board, Tone
-from aileron_tui.surface.held_approval import HeldApproval, Stoppable, is_outdated
+from aileron_tui.surface.equal_approvals import EqualApprovals
+from aileron_tui.surface.held_approval import HeldApproval, HeldApprovals, Stoppable, is_outdated
+from aileron_tui.surface.reading_time import HastyReading, ReadingTime
+from aileron_tui.surface.waiting_order import is_open, next_waiting
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort, Dialogs
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
 _ANSWERS: Final = "answers"
 _REDRAW_DELAY: Final = 0.05
+_LONGEST_NAME: Final = 40
 _CHANGED: Final = "the request changed before your answer was sent: look again"
 
 
@@ -36,10 +41,13 @@ class AnswerFlow:
         self._dialogs = dialogs
         self._not_taken = not_taken
         self._board = port.board
-        self._held: HeldApproval | None = None
+        self._held = HeldApprovals()
         self._redraw_timer: Stoppable | None = None
         self._edits_being_sent: dict[str, Answer] = {}
         self.edited: Answer | None = None
+        self.reading = ReadingTime(port.settings.fastest_reading)
+        self._hasty: tuple[str, HastyReading] | None = None
+        self._equal = EqualApprovals()
 
     @property
     def shown(self) -> "Request | None":
@@ -47,23 +55,44 @@ class AnswerFlow:
         request = self._board.current
         if request is None or (request.edited_from and not request.state.decidable):
             return request
-        held = self._held.answer if self._held else None
-        for answer in (self.edited, held, self._edits_being_sent.get(request.key)):
+        held = self._held.of(request.key)
+        for answer in (self.edited, held.answer if held else None, self._edits_being_sent.get(request.key)):
             if answer is not None and answer.edits is not None and answer.request.key == request.key:
-                return answer.request
+                extended = answer.request.expires_at != request.expires_at
+                return replace(answer.request, expires_at=request.expires_at) if extended else answer.request
         return request
 
     # one answer
 
     def approve(self) -> None:
-        """Approves the request that is shown; asks for confirmation if the risk is high."""
+        """Approves the request that is shown; asks once more if the risk is high or it was read very fast."""
         answer = self.edited or self._answer(Verdict.APPROVE)
         if answer is None:
             return
         if answer.request.prompt.risk.level is RiskLevel.HIGH:
             self._dialogs.confirm_high_risk(answer.request, partial(self._confirmed, answer))
+        elif not self._asked_about(answer.request) and (hasty := self.reading.hasty(answer.request)):
+            self._hasty = answer.request.digest, hasty
+            self._port.arming.asked_again()
+            self._port.redraw()
         else:
             self._hold(answer)
+
+    def _asked_about(self, request: "Request") -> bool:
+        """Whether the operator was already asked once more about exactly this prompt."""
+        return self._hasty is not None and self._hasty[0] == request.digest
+
+    @property
+    def hasty(self) -> HastyReading | None:
+        """How fast the request that is shown was read, if its approval must be given once more."""
+        request = self.shown
+        return self._hasty[1] if self._hasty and request and self._asked_about(request) else None
+
+    @property
+    def offers_rule(self) -> bool:
+        """Whether calls equal to the one that is shown were approved so often that a rule is worth it."""
+        request = self.shown
+        return request is not None and self._equal.enough(request)
 
     def _confirmed(self, answer: Answer, sure: bool | None) -> None:
         if sure and is_outdated(self._board, answer):
@@ -92,48 +121,75 @@ class AnswerFlow:
     # the undo window
 
     def _hold(self, answer: Answer) -> None:
-        """Holds an approval for the undo window; low risk is sent at once. The next approval sends a held one."""
+        """Holds an approval for the undo window, beside others that are held; low risk is sent at once."""
+        self._hasty = None
         seconds = self._port.settings.undo_seconds
-        if self._held:
-            self._send(self._release(self._held))
         if not seconds or answer.request.prompt.risk.level is RiskLevel.LOW:
             self._send(answer)
             return
-        timer = self._port.call_after(seconds, self._undo_window_over)
-        self._held = HeldApproval(answer, monotonic() + seconds, timer)
-        self._board.set_pill(answer.request.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
+        key = answer.request.key
+        timer = self._port.call_after(seconds, partial(self._undo_window_over, key))
+        self._held.add(HeldApproval(answer, monotonic() + seconds, timer))
+        self.update_holds()
         self._port.redraw()
 
-    def _undo_window_over(self) -> None:
-        if self._held:
-            self._send(self._release(self._held))
+    def _undo_window_over(self, key: str) -> None:
+        if held := self._held.of(key):
+            self._send(self._release(held))
+
+    def update_holds(self) -> bool:
+        """Shows on each request with a held approval how long it can be undone; returns whether that changed."""
+        changed = [self._board.show_pill(held.answer.request.key, held.pill) for held in self._held]
+        return any(changed)
 
     @property
-    def held_seconds(self) -> float:
-        """Seconds until a held approval is sent, 0 if there is none."""
-        return self._held.seconds_left if self._held else 0.0
+    def held_count(self) -> int:
+        """How many approvals are held."""
+        return len(self._held)
+
+    @property
+    def is_newest_held(self) -> bool:
+        """Whether `take_back` would cancel the approval of the selected request."""
+        newest = self._held.newest
+        return newest is not None and newest.answer.request.key == self._board.selected
+
+    def holds(self, key: str) -> bool:
+        """Whether the approval of this request is held."""
+        return self._held.of(key) is not None
 
     def take_back(self) -> None:
-        """Cancels a held approval: nothing is sent."""
-        if self._held:
-            answer = self._release(self._held)
-            self._board.clear_pill(answer.request.key)
-            self._port.show_message("undone: nothing was sent")
+        """Cancels the newest held approval: it is not sent."""
+        if held := self._held.newest:
+            self._cancel(held)
+            action = short(held.answer.request.prompt.action, _LONGEST_NAME)
+            self._port.show_message(f"undone: the approval of {action} was not sent")
             self._port.redraw()
 
+    def take_back_all(self) -> None:
+        """Cancels every held approval."""
+        if count := len(self._held):
+            for held in self._held:
+                self._cancel(held)
+            approvals = "the held approval was" if count == 1 else f"{count} held approvals were"
+            self._port.show_message(f"undone: {approvals} not sent")
+            self._port.redraw()
+
+    def _cancel(self, held: HeldApproval) -> None:
+        self._board.clear_pill(self._release(held).request.key)
+
     def _release(self, held: HeldApproval) -> Answer:
-        held.timer.stop()
-        self._held = None
-        self._port.arming.keys_moved()  # another key may now be where `undo` could be clicked
-        return held.answer
+        if held.answer.request.key == self._board.selected:
+            self._port.arming.keys_moved()  # `undo` could be clicked on its status line
+        return self._held.release(held)
 
     def board_changed(self) -> None:
         """Call after events from a source. Drops an edit or a held approval if its request ended or changed."""
         if self.edited and not self._board.is_waiting(self.edited.request.key):
             self.edited = None
-        if self._held and is_outdated(self._board, self._held.answer):
-            answer = self._release(self._held)
-            self._board.clear_pill(answer.request.key)
+        outdated = [held for held in self._held if is_outdated(self._board, held.answer)]
+        for held in outdated:
+            self._cancel(held)
+        if outdated:
             self._port.show_message(_CHANGED, Tone.WARN)
 
     # sending
@@ -179,6 +235,8 @@ class AnswerFlow:
             if edited is not None:
                 self._board.record_approved_edit(edited.request)
             self._board.record_answer(delivery.answer.request)
+            if delivery.answer.verdict is Verdict.APPROVE:
+                self._equal.record(delivery.answer.request)
             self._board.set_pill(key, "running…" if delivery.answer.verdict is Verdict.APPROVE else "denied")
         else:
             self._board.clear_pill(key)
@@ -231,6 +289,7 @@ class AnswerFlow:
     def discard_edit(self) -> None:
         """Discards the edit, so that the original call is shown again."""
         self.edited = None
+        self._hasty = None
 
     # previews
 
@@ -259,8 +318,20 @@ class AnswerFlow:
     # batches
 
     def mark(self) -> None:
-        """Marks the selected request for a batch, or unmarks it."""
+        """Marks the selected request for a batch, or unmarks it, and goes to the next waiting one below it."""
         self._board.marked ^= {self._board.selected}
+        if below := next_waiting(self._board, wrap=False):
+            self.discard_edit()
+            self._board.selected = below
+        self._port.redraw()
+
+    def mark_all(self) -> None:
+        """Marks every listed request that waits; unmarks them if all are marked."""
+        keys = {key for key in self._board.listed if is_open(self._board, key)}
+        if keys <= self._board.marked:
+            self._board.marked -= keys
+        else:
+            self._board.marked |= keys
         self._port.redraw()
 
     def batch(self, verdict: Verdict) -> None:

@@ -10,10 +10,13 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
+from textual.signal import Signal
+from textual.theme import Theme
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from aileron_tui.console.answer_flow import AnswerFlow
+from aileron_tui.console.count_words import held_words, waiting_words, words_while_locked
 from aileron_tui.console.dialog_opener import ConsoleDialogs
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
@@ -32,6 +35,7 @@ from aileron_tui.core.visible_text import prepare
 from aileron_tui.files.paths import bundled
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
+from aileron_tui.surface.limited_agents import LIMITED, LimitedAgents
 from aileron_tui.surface.source import OperatorKey, Source, SourceSpec
 from aileron_tui.surface.source_listener import ConnectionState, SourceStatus
 
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.screen import Screen
 
+    from aileron_tui.console.screens.confirm import ConfirmScreen
+    from aileron_tui.console.screens.lock import LockScreen
     from aileron_tui.core.request import Request
     from aileron_tui.runtime.source_events import SourceEvent
 
@@ -47,7 +53,9 @@ _PREPARE_DELAY: Final = 1.0
 _PREPARE_PAUSE: Final = 0.05
 _FRAME: Final = 1 / 60
 _MESSAGE_SECONDS: Final = 3
-_CHANGE_WITHOUT_REQUESTS: Final = frozenset({"snapshot", "unreadable"})
+_CHANGE_WITHOUT_REQUESTS: Final = frozenset({"snapshot", "unreadable", LIMITED})
+_WHEEL: Final = (events.MouseScrollDown, events.MouseScrollUp)
+_INPUT: Final = (events.Key, events.MouseDown, events.Paste, *_WHEEL)
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
 
 
@@ -92,7 +100,9 @@ class Console(App[None]):
         self.read_only = read_only
         self.log_lines = log_lines
         self.board = Board()
+        self.limited_agents = LimitedAgents()
         self.sources = SourceListeners(upstreams, keys, self._reported)
+        self.source_events: Signal[Sequence[SourceEvent]] = Signal(self, "source events")
         self.threads = SourceThreads()
         dialogs = ConsoleDialogs(self, self.settings, keys, self.arming)
         self.vaults = VaultUnlocking(self, dialogs)
@@ -101,6 +111,8 @@ class Console(App[None]):
         self._last_input = monotonic()
         self._loop_check: asyncio.TimerHandle | None = None
         self._last_processed = 0.0
+        self._lock_screen: LockScreen | None = None
+        self._quit_question: ConfirmScreen | None = None
         self._processing_timer: Timer | None = None
         for theme in THEMES:
             self.register_theme(theme)
@@ -114,7 +126,13 @@ class Console(App[None]):
 
     def get_system_commands(self, screen: "Screen[object]") -> Iterator[SystemCommand]:  # noqa: ARG002  # Textual's
         """The palette's commands that have no key."""
-        yield SystemCommand("theme", "Change the colours until you quit.", self.search_themes)
+        words = "Change the colours: dark, light, high contrast, or those of the terminal."
+        yield SystemCommand("theme", words, self.search_themes)
+
+    def _theme_changed(self, theme: Theme) -> None:
+        """Says how to keep colours that were chosen in the palette."""
+        if theme in THEMES and theme.name != self.settings.theme:
+            self.show_message(f'To keep these colours, write theme = "{theme.name}" under [console] in config.toml.')
 
     def _apply_dark_theme_early(self) -> None:
         """Applies an ordinary dark theme before anything is drawn, so that the styles are not computed twice."""
@@ -128,8 +146,9 @@ class Console(App[None]):
         self.theme = self.settings.theme
         self.set_keymap(self.keymap_in_use)
         self.app_resume_signal.subscribe(self, self._resumed)
+        self.theme_changed_signal.subscribe(self, self._theme_changed)
         self._show_title()
-        if self.keys.lockable and self.keys.key is None:
+        if self.is_locked:
             self._show_lock("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_CHECK_SECONDS, self._lock_when_idle)
@@ -168,18 +187,28 @@ class Console(App[None]):
         self.sources.stop()
 
     def leave(self) -> None:
-        """Quits; asks first if requests are waiting. Quitting decides nothing."""
+        """Quits; asks first if requests are waiting or approvals are held. Quitting decides nothing."""
         from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415  # screens load when opened
 
-        waiting = self.board.waiting_count
-        if not waiting:
+        held, waiting = self.answers.held_count, self.board.waiting_count
+        if not held and not waiting:
             self.exit()
             return
-        question = trusted(f"{_waiting(waiting)}. Quit anyway?", "bold")
+        question = trusted(f"{held_words(held) if held else waiting_words(waiting)}. Quit anyway?", "bold")
         gate_is_here = self.log_lines is not None  # there is a log only if the gate runs in this window
         rest = "the gate in this window stops too" if gate_is_here else "they keep waiting until they time out"
-        detail = trusted(f"Quitting decides nothing; {rest}.", MUTED)
-        self.push_screen(ConfirmScreen(question, detail), lambda sure: self.exit() if sure else None)
+        detail = f"Quitting decides nothing; {rest}."
+        if held:
+            detail = f"What is still held when you quit is not sent. {waiting_words(waiting)}. {detail}"
+        self._quit_question = ConfirmScreen(question, trusted(detail, MUTED))
+        self.push_screen(self._quit_question, lambda sure: self.exit() if sure else None)
+
+    async def action_quit(self) -> None:
+        """Quits like `q`; at once if the question is already on screen, or if the console is locked."""
+        if self._lock_screen is not None or self.screen is self._quit_question:
+            self.exit()
+        else:
+            self.leave()
 
     # events from sources
 
@@ -211,13 +240,19 @@ class Console(App[None]):
                 self._status_changed(name, status)
             self.vaults.events_received(name, source_events)
         self.answers.board_changed()
+        for agent in self.limited_agents.receive(received):
+            self.show_message(f"{agent} asked too often: its calls are refused for now", Tone.WARN)
         reminders = sum(event.data.get("reminder") is True for event in received)
         if new or reminders:
             self._announce(len(new) or reminders)
         if status_changed or any(event.requests or event.name in _CHANGE_WITHOUT_REQUESTS for event in received):
             self._show_title()
+            if self._lock_screen is not None:
+                self._lock_screen.show_waiting()
             if not self.answers.redraws_soon:
                 self.redraw()
+        if received:
+            self.source_events.publish(received)
 
     def _status_changed(self, name: str, status: SourceStatus) -> None:
         if status.state is ConnectionState.LIVE:
@@ -230,7 +265,7 @@ class Console(App[None]):
         if self.settings.bell:
             self.bell()
         if self.settings.notify:
-            words = _waiting(count)
+            words = waiting_words(count)
             self._write_to_terminal(f"\x1b]9;aileron: {words}\x07\x1b]777;notify;aileron;{words}\x07")
 
     def _show_title(self) -> None:
@@ -249,6 +284,11 @@ class Console(App[None]):
         """The connection status of every source by its name."""
         return self.sources.statuses
 
+    @property
+    def is_locked(self) -> bool:
+        """Whether the operator's key is locked, so that no request is visible."""
+        return self.keys.lockable and self.keys.key is None
+
     def source(self, name: str) -> Source | None:
         """The source with this name, while it is connected."""
         listener = self.sources.listeners.get(name)
@@ -262,7 +302,7 @@ class Console(App[None]):
         """Why this request (without one: any request) cannot be answered now, "" if it can."""
         if self.read_only:
             return "this console is read-only"
-        if self.keys.lockable and self.keys.key is None:
+        if self.is_locked:
             return "locked"
         return self.sources.problem(request)
 
@@ -271,7 +311,9 @@ class Console(App[None]):
         self._main.redraw()
 
     def show_message(self, words: str, tone: Tone = Tone.QUIET) -> None:
-        """Shows a short message for a few seconds; replaces the previous one."""
+        """Shows a short message for a few seconds; replaces the previous one. A locked console shows none."""
+        if self._lock_screen is not None:
+            return
         self.clear_message()
         severity = _SEVERITY.get(tone, "information")
         self.notify(foreign_line(words).plain, severity=severity, timeout=_MESSAGE_SECONDS, markup=False)
@@ -295,16 +337,24 @@ class Console(App[None]):
     # the lock
 
     def lock(self, why: str = "Locked") -> None:
-        """Wipes the key, covers the screen and cancels a held approval."""
-        self.answers.take_back()
+        """Wipes the key, covers the screen and cancels held approvals. Bell, title and count go on."""
+        self.clear_message()
+        self.answers.take_back_all()
         self.keys.lock()
-        self.sources.disconnect()
         self._show_lock(why)
 
     def _show_lock(self, why: str) -> None:
         from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415  # screens load when opened
 
-        self.push_screen(LockScreen(self.keys, why))
+        self._lock_screen = LockScreen(
+            self.keys, why, waiting=lambda: words_while_locked(self.board, self.statuses.values())
+        )
+        self.push_screen(self._lock_screen, self._unlocked)
+
+    def _unlocked(self, _: bool | None) -> None:
+        """Connects again, because a connection signs with the key that it was made with."""
+        self._lock_screen = None
+        self.sources.disconnect()
 
     def _lock_when_idle(self) -> None:
         if self.keys.key is not None and monotonic() - self._last_input > self.settings.lock_minutes * 60:
@@ -313,10 +363,12 @@ class Console(App[None]):
     # input: postpones the lock, and disarms answers that could be accidental
 
     async def on_event(self, event: events.Event) -> None:
-        """Notes every key, click and paste before it is handled."""
-        if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
-            self._last_input = monotonic()
-            self._input_received(event)
+        """Notes every key, click, paste and turn of the wheel before it is handled."""
+        if isinstance(event, _INPUT) and not event.is_forwarded:
+            self._main.following.input_received()
+            if not isinstance(event, _WHEEL):
+                self._last_input = monotonic()
+                self._input_received(event)
         await super().on_event(event)
 
     def _input_received(self, event: events.Key | events.MouseDown | events.Paste) -> None:
@@ -358,7 +410,3 @@ class Console(App[None]):
         self.arming.heartbeat()
         if seconds := self.settings.arm_seconds:
             self._loop_check = asyncio.get_running_loop().call_later(seconds, self._check_loop)
-
-
-def _waiting(count: int) -> str:
-    return "1 request is waiting" if count == 1 else f"{count:,} requests are waiting"

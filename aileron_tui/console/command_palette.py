@@ -53,7 +53,7 @@ class ActionCommands(Provider):
                 shown = self._title(action, why)
                 yield Hit(score, shown, partial(self._run, action, why), action.label, action.tooltip)
         for title, words, run, _ in self.app.get_system_commands(self.screen):
-            score = matcher.match(title)
+            score = max(matcher.match(title), matcher.match(words) * 0.8)
             if score > 0:
                 yield Hit(score, trusted(title), run, title, words)
 

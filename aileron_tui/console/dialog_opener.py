@@ -1,7 +1,7 @@
 """Opens the dialogs: confirmation, reason, edit form, batch sheet and passphrase. Their screens load when opened."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import App
 
@@ -16,6 +16,8 @@ from aileron_tui.surface.source import OperatorKey
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
 
+_LOW: Final = 20
+
 
 class ConsoleDialogs:
     """The dialogs of one app."""
@@ -27,18 +29,24 @@ class ConsoleDialogs:
         self._arming = arming
 
     def confirm_high_risk(self, request: "Request", done: Callable[[bool | None], None]) -> None:
-        """Asks for confirmation before high risk is approved: by a key, the action's name or the passphrase."""
+        """Asks for confirmation before high risk is approved: by a key, the action's name or the passphrase.
+
+        The dialog names the recipients or targets again.
+        """
         from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen  # noqa: PLC0415
         from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
+        from aileron_tui.console.widgets.target_lines import target_lines  # noqa: PLC0415
 
         prompt = request.prompt
+        named = target_lines(prompt, low=self._app.size.height < _LOW)
         question = trusted("⚠ High risk. Approve ", "bold $text-error") + foreign_line(prompt.action) + trusted("?")
         if self._settings.high_risk == "type":
-            self._app.push_screen(TypedConfirmScreen(question, prompt.action), done)
+            self._app.push_screen(TypedConfirmScreen(question, prompt.action, named), done)
         elif self._settings.high_risk == "passphrase" and self._keys.lockable:
-            self._app.push_screen(LockScreen(self._keys, "Approve with your passphrase"), done)
+            self._app.push_screen(LockScreen(self._keys, "Approve with your passphrase", named), done)
         else:
-            self._app.push_screen(ConfirmScreen(question, foreign_line(prompt.risk.reason), self._arming), done)
+            reason = foreign_line(prompt.risk.reason)
+            self._app.push_screen(ConfirmScreen(question, reason, self._arming, named), done)
 
     def ask_reason(self, request: "Request", done: Callable[[str | None], None]) -> None:
         """Asks why a request is denied."""

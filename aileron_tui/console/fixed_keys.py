@@ -43,8 +43,15 @@ _ANSWER, _MOVE = KeyGroup.ANSWER, KeyGroup.MOVE
 
 FIXED_KEYS: Final = (
     # the same everywhere
-    _key(S.EVERYWHERE, "quit", "ctrl+c", "quit", "Quit at once. Quitting decides nothing.", priority=True),
-    _key(S.EVERYWHERE, "quit_too", "ctrl+q", "quit", "Quit at once, like ctrl+c.", runs="quit", bound=False),
+    _key(
+        S.EVERYWHERE,
+        "quit",
+        "ctrl+c",
+        "quit",
+        "Quit. Asks first if requests are waiting or an approval is held; pressed again, quits at once.",
+        priority=True,
+    ),
+    _key(S.EVERYWHERE, "quit_too", "ctrl+q", "quit", "Quit, like ctrl+c.", runs="quit", bound=False),
     _key(S.EVERYWHERE, "suspend_process", "ctrl+z", "suspend", "Suspend the console; `fg` resumes it."),
     # the list of waiting requests
     _key(S.REQUEST_LIST, "page_up", "pageup", "page up", "Go up by one page.", _MOVE, runs="page(-1)"),

@@ -1,8 +1,9 @@
 """Loads pages of the history in threads, so that the history screen never waits for a source."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from textual.message import Message
 from textual.screen import Screen
@@ -13,10 +14,19 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import utc_now
 from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import HistoryQuery, Query, SearchError
-from aileron_tui.surface.history_reader import HistoryReader
-from aileron_tui.surface.history_records import HistoryPage
+from aileron_tui.surface.history_reader import LARGEST_PAGE, HistoryReader
+from aileron_tui.surface.history_records import HistoryPage, SourcedRecord
+
+if TYPE_CHECKING:
+    from aileron_tui.runtime.source_events import SourceEvent
 
 RETRY_SECONDS: Final = 5.0
+UPDATE_SECONDS: Final = 1.0
+MAX_LOOKUPS: Final = 20
+"""How many requests that are not on the newest page are looked up in one update."""
+
+RequestKey: TypeAlias = tuple[str, str]
+"""The source and the id of a request."""
 
 
 class PageLoaded(Message):
@@ -39,19 +49,40 @@ class PageFailed(Message):
         self.first = first
 
 
+class PageUpdated(Message):
+    """Requests were made or changed while the history is open: the newest page, and requests that are not on it."""
+
+    def __init__(self, search: int, page: HistoryPage, changed: Sequence[SourcedRecord]) -> None:
+        super().__init__()
+        self.search = search
+        self.page = page
+        self.changed = changed
+
+
 class HistoryLoader:
     """Loads the results of the history screen's search page by page.
 
-    Posts `PageLoaded` or `PageFailed` to the screen, and calls `state_changed` when a load starts or cannot start.
+    Posts `PageLoaded`, `PageFailed` or `PageUpdated` to the screen, and calls `state_changed` when a load starts or
+    cannot start. `listed` returns the requests on the list.
     """
 
-    def __init__(self, screen: Screen[None], reader: HistoryReader, state_changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        screen: Screen[None],
+        reader: HistoryReader,
+        state_changed: Callable[[], None],
+        listed: Callable[[], Iterable[RequestKey]],
+    ) -> None:
         self._screen = screen
         self._reader = reader
         self._state_changed = state_changed
+        self._listed = listed
         self._search = 0
         self._older: int | None = None
         self._retry: Timer | None = None
+        self._update: Timer | None = None
+        self._updated_at = 0.0
+        self._changed: set[RequestKey] = set()
         self.query = HistoryQuery()
         self.is_loading = False
         self.error: AileronError | None = None
@@ -92,6 +123,51 @@ class HistoryLoader:
         """Loads the next page if there is one, nothing is loading, and there was no error."""
         if self.has_older and not self.is_loading and self.error is None:
             self.load(first=False)
+
+    def events_received(self, events: "Sequence[SourceEvent]") -> None:
+        """Updates the list soon. What changed while a source was not connected is not in its events."""
+        if any(event.name != "health" for event in events):
+            requests = (request for event in events if event.name != "snapshot" for request in event.requests)
+            self.update((request.source, request.id) for request in requests)
+
+    def update(self, changed: Iterable[RequestKey]) -> None:
+        """Loads what is new, and these requests if they are listed, soon, at most once in UPDATE_SECONDS."""
+        self._changed.update(changed)
+        if self._update is None:
+            wait = self._updated_at + UPDATE_SECONDS - monotonic()
+            self._update = call_after(self._screen, max(0.0, wait), self._load_update)
+
+    def _load_update(self) -> None:
+        self._update, self._updated_at = None, monotonic()
+        changed, self._changed = self._changed, set()
+        try:
+            query = self.query.query(utc_now())
+        except SearchError:
+            return
+        listed = frozenset(self._listed())
+        self._screen.run_worker(
+            partial(self._update_in_thread, self._search, query, listed, listed & changed),
+            group="updates",
+            exit_on_error=False,
+            thread=True,
+        )
+
+    def _update_in_thread(
+        self, search: int, query: Query, listed: frozenset[RequestKey], changed: frozenset[RequestKey]
+    ) -> None:
+        try:
+            page = self._reader.newest(query)
+            if listed and page.requests and listed.isdisjoint(record.key for record in page.requests):
+                page = self._reader.newest(query, LARGEST_PAGE)
+        except AileronError:
+            return  # a lost connection is shown elsewhere, and the next change loads everything that is new
+        others = changed - {record.key for record in page.requests}
+        found = [self._reader.record(*key) for key in sorted(others)[:MAX_LOOKUPS]]
+        self._screen.post_message(PageUpdated(search, page, [record for record in found if record]))
+
+    def is_current(self, event: PageUpdated) -> bool:
+        """Whether an update belongs to the search on screen."""
+        return event.search == self._search and self.error is None
 
     def _load_in_thread(self, search: int, query: Query, before: int | None) -> None:
         try:

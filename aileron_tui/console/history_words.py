@@ -5,28 +5,34 @@ from typing import Final, NamedTuple
 
 from textual.content import Content
 
-from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, trusted
+from aileron_tui.console.render import ACCENT, MUTED, STRONG, WARNING, foreign_line, trusted
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.outcomes import OUTCOMES
+from aileron_tui.core.outcome_words import outcome_glyph
 from aileron_tui.core.visible_text import short
 from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import HistoryQuery
 
 _MAX_WIDTH: Final = 120
+_GAP: Final = 3
 
 
 class HistoryListState(NamedTuple):
-    """The state of the list: how many requests are loaded, whether there are more, and whether there was an error."""
+    """The state of the list: how many requests are loaded, whether there are more, and whether there was an error.
+
+    `new_above` is how many new requests are above the screen, `pace` is about the operator's last decisions.
+    """
 
     loaded: int
     has_older: bool
     is_loading: bool
     has_error: bool
     query: HistoryQuery
+    new_above: int = 0
+    pace: str = ""
 
 
-def title(state: HistoryListState, message: Content, heading: str = "History") -> Content:
-    """The title line; `message` says what the last key did."""
+def title(state: HistoryListState, message: Content, heading: str = "History", width: int = 0) -> Content:
+    """The title; `message` says what the last key did. The pace is on the right, or on a line of its own."""
     if state.is_loading:
         words = "loading…"
     elif state.has_older:
@@ -34,7 +40,14 @@ def title(state: HistoryListState, message: Content, heading: str = "History") -
     else:
         words = f"{state.loaded:,} {'in total' if state.query.all else 'found'}" if state.loaded else ""
     line = trusted(heading, STRONG) + trusted(f"  {words}", MUTED)
-    return line + trusted("  ") + message if message.plain else line
+    if state.new_above:
+        line += trusted(f"  ↑ {state.new_above:,} new", ACCENT)
+    if message.plain:
+        line += trusted("  ") + message
+    if not state.pace:
+        return line
+    room = width - line.cell_length - len(state.pace)
+    return line + trusted(" " * room if room >= _GAP else "\n") + trusted(state.pace, MUTED)
 
 
 def end_note(state: HistoryListState) -> Content:
@@ -79,6 +92,6 @@ def incomplete_line(missing: Mapping[str, AileronError]) -> Content:
 
 
 def outcome_filter(outcome: str) -> Content:
-    """The outcome by which the list is filtered."""
-    glyph, word = OUTCOMES.get(outcome, ("", "all"))
-    return trusted("outcome ", MUTED) + trusted(f"{glyph} {word}".strip(), STRONG if glyph else "")
+    """The outcome by which the list is filtered, "" for all."""
+    words = f"{outcome_glyph(outcome)} {outcome}".strip()
+    return trusted("outcome ", MUTED) + trusted(words or "all", STRONG if words else "")

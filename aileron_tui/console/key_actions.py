@@ -53,6 +53,7 @@ class KeyAction:
     - `short` is the label for narrow screens; `rank` is the order in the footer (0: not shown there).
     - `danger` marks actions that cannot be undone later.
     - `armed` marks actions that decide: the key counts only once its prompt has been on screen for a moment.
+    - `keeps_armed` marks other actions that do not disarm an answer: they decide nothing and move nothing on screen.
     - `key_only` marks actions that the command palette must not run, because Enter never answers.
     - `fixed` keys cannot be changed by the user; `bound` is False if Textual or the screen itself handles the key.
     - `optional` actions are left out of the footer where they cannot be used.
@@ -72,6 +73,7 @@ class KeyAction:
     runs: str = ""
     danger: bool = False
     armed: bool = False
+    keeps_armed: bool = False
     key_only: bool = False
     fixed: bool = False
     bound: bool = True

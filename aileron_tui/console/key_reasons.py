@@ -41,6 +41,7 @@ class KeyState:
     arming: "Arming | None" = None
     answer_problem: str = ""
     console_problem: str = ""
+    listed_waiting: int = 1
     marked: int = 1
     marked_busy: str = ""
     marked_hidden: int = 0
@@ -100,6 +101,11 @@ def not_markable(state: KeyState) -> str:
     return not_shown(state) or ("" if state.is_waiting else "only a waiting request can be marked")
 
 
+def nothing_listed(state: KeyState) -> str:
+    """The key marks every waiting request in the list."""
+    return "" if state.listed_waiting else "no request in the list is waiting"
+
+
 def nothing_marked(state: KeyState) -> str:
     """The key answers the marked requests."""
     if state.console_problem or state.marked:
@@ -120,8 +126,19 @@ def not_refreshable(state: KeyState) -> str:
     return "the daemon fetched this preview once and cannot fetch it again" if once else ""
 
 
+def not_extendable(state: KeyState) -> str:
+    """The key extends the deadline of the request that is shown."""
+    if why := without_request(state) or state.answer_problem:
+        return why
+    if not state.is_waiting:
+        return f"nothing waits here: {state.pill.short}"
+    if why := not_shown(state) or state.pill.words:
+        return why
+    return state.request.why_not_extendable if state.request else ""
+
+
 def nothing_to_undo(state: KeyState) -> str:
-    """The key cancels an approval that is not sent yet."""
+    """The key cancels the newest approval that is not sent yet."""
     return "" if state.holds_approval else "there is nothing to undo"
 
 

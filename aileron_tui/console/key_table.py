@@ -70,10 +70,19 @@ ACTIONS: Final = (
         "mark",
         "space",
         "mark",
-        "Mark the request for a batch, or unmark it.",
+        "Mark the request for a batch, or unmark it, and go to the next.",
         KeyGroup.ANSWER,
-        rank=5,
+        rank=6,
         why_unavailable=reasons.not_markable,
+    ),
+    KeyAction(
+        "mark_all",
+        "*",
+        "mark all",
+        "Mark every waiting request in the list, or unmark all.",
+        KeyGroup.ANSWER,
+        rank=11,
+        why_unavailable=reasons.nothing_listed,
     ),
     KeyAction(
         "approve_marked",
@@ -97,13 +106,31 @@ ACTIONS: Final = (
         "undo",
         "u",
         "undo",
-        "Cancel an approval that is not sent yet.",
+        "Cancel the newest approval that is not sent yet.",
         KeyGroup.ANSWER,
         rank=9,
         why_unavailable=reasons.nothing_to_undo,
     ),
+    KeyAction(
+        "extend",
+        "+",
+        "5 min",
+        "Wait five more minutes for an answer to the request on screen.",
+        KeyGroup.ANSWER,
+        rank=10,
+        keeps_armed=True,
+        why_unavailable=reasons.not_extendable,
+    ),
     KeyAction("down", "j,down", "down", "Go to the next request; pgdn and end go further.", KeyGroup.MOVE, _LISTS),
     KeyAction("up", "k,up", "up", "Go to the previous request; pgup and home go further.", KeyGroup.MOVE, _LISTS),
+    KeyAction(
+        "next_waiting",
+        "n",
+        "next",
+        "Go to the next waiting request; from the last one, to the first.",
+        KeyGroup.MOVE,
+        rank=5,
+    ),
     KeyAction("next_pane", "tab", "next pane", "Go to the next pane.", KeyGroup.MOVE, _LISTS),
     KeyAction(
         "focus_prompt",
@@ -132,7 +159,7 @@ ACTIONS: Final = (
     ),
     KeyAction("history.first", "g,home", "newest", "Go to the newest request.", KeyGroup.MOVE, _HISTORY),
     KeyAction("history.last", "G,end", "oldest", "Go to the oldest request loaded so far.", KeyGroup.MOVE, _HISTORY),
-    KeyAction("filter", "/", "filter", "Show only waiting requests that contain what you type.", KeyGroup.LOOK, rank=6),
+    KeyAction("filter", "/", "filter", "Show only waiting requests that contain what you type.", KeyGroup.LOOK, rank=8),
     KeyAction("clear_filter", "escape", "clear filter", "Show all waiting requests again.", KeyGroup.LOOK),
     KeyAction("history", "h", "history", "Show everything that was asked, decided and done.", KeyGroup.LOOK, rank=8),
     KeyAction(
@@ -212,6 +239,7 @@ ACTIONS: Final = (
         KeyGroup.LOOK,
         _HISTORY,
         rank=3,
+        runs="outcome(1)",
     ),
     KeyAction(
         "history.chart",
@@ -224,6 +252,15 @@ ACTIONS: Final = (
     ),
     KeyAction("history.export", "x", "export", "Write the search results to a file.", KeyGroup.LOOK, _HISTORY, rank=4),
     KeyAction("history.reload", "r", "reload", "Load the newest requests again.", KeyGroup.LOOK, _HISTORY, rank=9),
+    KeyAction(
+        "history.outcome_back",
+        "O",
+        "outcome back",
+        "Go back to the outcome before.",
+        KeyGroup.LOOK,
+        _HISTORY,
+        runs="outcome(-1)",
+    ),
     KeyAction(
         "help.search",
         "/",
@@ -275,7 +312,7 @@ ACTIONS: Final = (
         "command_palette",
         "ctrl+p",
         "commands",
-        "Find a command by its name.",
+        "Find a command by its name. `theme` changes the colours.",
         KeyGroup.CONSOLE,
         (KeyScope.MAIN, *_ASIDE),
         fixed=True,
@@ -296,6 +333,23 @@ MOUSE: Final = (
     ("wheel", "Scrolls what is under the pointer."),
 )
 """What the mouse does: the gesture and its effect."""
+
+_OTHER_OUTCOMES: Final = (
+    "Or failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running, or"
+    " allowed-by-a-rule."
+)
+SEARCH: Final = (
+    ("since:tuesday", "Asked since then: a weekday (the last one, or today), today, yesterday, 2026-05-12, 7d, 12h."),
+    ("until:", "Asked before then."),
+    ("outcome:approved", "All that was allowed, however it ended."),
+    ("outcome:done", _OTHER_OUTCOMES),
+    ("agent:", "The name of the agent's token."),
+    ("action:", "The name of the action or tool."),
+    ("surface:", "Where it was answered: tui, cli, elsewhere."),
+    ("source:", "The name of the gate or daemon, where there are several."),
+    ("recap", "Any other words must occur in the request. The right arrow completes a filter."),
+)
+"""The filters of a search in the history: how each is written, and what it finds."""
 
 BY_ID: Final[Mapping[str, KeyAction]] = {action.id: action for action in ACTIONS}
 

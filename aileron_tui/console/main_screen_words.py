@@ -1,6 +1,6 @@
 """The texts of the main screen: notes in the header, notes on the request, and the status line above the keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.content import Content
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort
     from aileron_tui.console.widgets.reading_progress import Unread
     from aileron_tui.core.request import Request
+
+RULE_KEY: Final = "rule"
+"""The id of the key that makes a rule from the request on screen."""
 
 _SHORT_REMARK: Final = 60
 _TONES: Final = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
@@ -59,10 +62,11 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
         arming=port.arming,
         answer_problem=port.answer_problem(request) if request else "",
         console_problem=port.answer_problem(),
+        listed_waiting=board.listed_waiting_count,
         marked=len(ready_marked(board)),
         marked_hidden=hidden_marked(board),
         marked_busy=board.pill(waiting[0]).words if waiting else "",
-        holds_approval=answers.held_seconds > 0,
+        holds_approval=answers.held_count > 0,
         lockable=port.keys.lockable,
         has_log=port.log_lines is not None,
         vault_problem=vaults.problem(),
@@ -84,9 +88,10 @@ def unread_words(unread: "Unread | None") -> str:
 def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, filtering: bool) -> StatusLine:
     """Whether the shown request can be answered now, or why not."""
     keymap, board = port.keymap_in_use, port.board
-    if seconds := answers.held_seconds:
-        undo = hint("undo", keymap, label="undo")
-        return StatusLine(f"approved, sending in {seconds:.0f} s:", "$text-warning", (undo,))
+    if answers.holds(board.selected):
+        if not answers.is_newest_held:
+            return StatusLine(state.pill.words, "$text-warning")
+        return StatusLine(f"{state.pill.words}:", "$text-warning", (hint("undo", keymap, label="undo"),))
     if filtering:
         keys = hint("filter.leave_filter"), hint("clear_filter", keymap, label="clear")
         return StatusLine("filter:", MUTED, keys)
@@ -94,21 +99,35 @@ def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, fi
         return StatusLine("nothing to answer")
     if not state.is_waiting:
         return StatusLine(f"{state.pill.short} · nothing to answer here")
+    if hasty := answers.hasty:
+        return StatusLine(hasty.words, "$text-warning", (hint("approve", keymap, label="approve anyway"),))
     if why := BY_ID["approve"].why_not(state):
         read_on = hint("focus_prompt", keymap, label="read on")
         return StatusLine(f"◌ {why}:", keys=(read_on,)) if why == state.unread else StatusLine(f"◌ {why}")
     if answers.edited:
         approve = hint("approve", keymap, label="approve edited call")
         return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discard edit")))
-    return StatusLine("● ready for your answer", _READY)
+    return StatusLine("● ready for your answer", _READY, rule_offer(answers, keymap))
 
 
-def header_notes(port: "ConsolePort", vaults: VaultUnlocking, *, narrow: bool) -> tuple[str, ...]:
+def rule_offer(answers: AnswerFlow, keymap: Mapping[str, str]) -> tuple[KeyHint, ...]:
+    """The key that makes a rule, once equal calls were approved often enough; nothing if there is no such key."""
+    if RULE_KEY not in BY_ID or not answers.offers_rule:
+        return ()
+    return (hint(RULE_KEY, keymap, label="makes a rule"),)
+
+
+def header_notes(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, *, narrow: bool) -> tuple[str, ...]:
     """The notes in the header, most important first."""
-    board = port.board
+    board, held = port.board, answers.held_count
     how_to_clear = hint("clear_filter", port.keymap_in_use, label="to clear").text
+    limited = port.limited_agents.names
+    who = limited[0] if len(limited) == 1 else f"{len(limited)} agents"
+    how_to_undo = hint("undo", port.keymap_in_use, label="to undo").text
     notes = {
+        f"{held} held" if narrow else f"{held} held, {how_to_undo}": held,
         "⚠ vault locked": vaults.locked,
+        f"⚠ {who} asked too often": limited,
         f"⚠ {board.unreadable_count:,} unreadable": board.unreadable_count,
         "⚠ key" if narrow else "⚠ insecure key": port.keys.insecure,
         "read-only": port.read_only,

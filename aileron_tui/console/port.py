@@ -7,12 +7,16 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.surface.board import Board, Tone
 
 if TYPE_CHECKING:
+    from textual.signal import Signal
+
     from aileron_tui.console.settings import ConsoleSettings
     from aileron_tui.core.decision import Verdict
     from aileron_tui.core.jsontext import JsonObject
     from aileron_tui.core.request import Request
+    from aileron_tui.runtime.source_events import SourceEvent
     from aileron_tui.surface.arming import Arming
     from aileron_tui.surface.held_approval import Stoppable
+    from aileron_tui.surface.limited_agents import LimitedAgents
     from aileron_tui.surface.source import OperatorKey, Source
     from aileron_tui.surface.source_listener import SourceStatus
 
@@ -23,6 +27,10 @@ class ConsolePort(Protocol):
     @property
     def board(self) -> Board:
         """The requests and their state."""
+
+    @property
+    def limited_agents(self) -> "LimitedAgents":
+        """The agents that asked too often."""
 
     @property
     def arming(self) -> "Arming":
@@ -45,6 +53,10 @@ class ConsolePort(Protocol):
         """Whether this console may not answer."""
 
     @property
+    def is_locked(self) -> bool:
+        """Whether the operator's key is locked, so that no request is visible."""
+
+    @property
     def log_lines(self) -> Callable[[], Sequence[str]] | None:
         """The log of the demo's agent or of the gate in this window, if there is one."""
 
@@ -53,6 +65,10 @@ class ConsolePort(Protocol):
     @property
     def statuses(self) -> "Mapping[str, SourceStatus]":
         """The connection status of every source by its name."""
+
+    @property
+    def source_events(self) -> "Signal[Sequence[SourceEvent]]":
+        """Published with the events of the sources, once they are processed."""
 
     def source(self, name: str) -> "Source | None":
         """The source with this name, while it is connected."""

@@ -26,5 +26,7 @@ class ConsoleSettings:
     lock_minutes: float = 15.0
     bell: bool = True
     notify: bool = True
+    follow: bool = True
+    fastest_reading: float = 100.0  # characters a second
     high_risk: str = "confirm"
     keymap: Mapping[str, str] = field(default_factory=dict)

@@ -142,6 +142,7 @@ class Damage(StrEnum):
     HEAD = "the decision was signed over another history"
     KEY = "the key was not allowed to decide at that time"
     AGENT = "the agent was changed without a valid signature"
+    RULE = "the rule was changed without a valid signature, or it does not answer this request"
     REPEATED = "a request ran more than once, or without an approval"
     OTHER = "what ran is not what was approved"
     TOLD = "the daemon's report does not match the request"

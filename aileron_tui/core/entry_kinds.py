@@ -8,9 +8,12 @@ class EntryKind(StrEnum):
 
     `TOLD` is a daemon's report about a request that it runs itself; it never counts as an approval given here.
     `EDITED` is a daemon's report that a call was edited before it was approved elsewhere; it does not contain the edit.
+    `RULED` says that a rule answered a request; the rule itself is in the entry `RULE_MADE`.
+    `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 
     REQUESTED = "request.made"
+    EXTENDED = "request.extended"
     PREVIEWED = "preview.fetched"
     SHOWN = "prompt.shown"
     DECIDED = "decision.made"
@@ -31,6 +34,10 @@ class EntryKind(StrEnum):
     AGENT_ADDED = "agent.added"
     AGENT_ROTATED = "agent.rotated"
     AGENT_REVOKED = "agent.revoked"
+    RULE_MADE = "rule.made"
+    RULE_ENDED = "rule.ended"
+    RULED = "rule.answered"
+    LIMITED = "agent.limited"
     CONFIG_CHANGED = "config.changed"
     STARTED = "gate.started"
     STOPPED = "gate.stopped"

@@ -26,6 +26,8 @@ class HistoryCsvWriter:
 
 def cell(value: object) -> str:
     """A value as the text of a CSV cell, escaped so that a spreadsheet never reads it as a formula."""
+    if isinstance(value, tuple):
+        value = " · ".join(value)
     if not isinstance(value, str):
         return "" if value is None else str(value)
     text = inline(value)

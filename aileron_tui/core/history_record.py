@@ -9,7 +9,8 @@ class HistoryRecord:
 
     `agent` is the name of the agent's token, and `says` is what the agent called itself. `agent` is empty if only the
     latter is known: for a daemon's request, and before agents had tokens of their own. `kind` and `daemon` are empty
-    for a request of a gate. `edited` means that the inputs were changed before the call was approved.
+    for a request of a gate. `edited` means that the inputs were changed before the call was approved. `rule` is the
+    rule that answered the request, and then `signer` is the key that signed the rule.
     """
 
     seq: int
@@ -32,6 +33,14 @@ class HistoryRecord:
     daemon: str = ""
     edited: bool = False
     says: str = ""
+    rule: str = ""
+
+    @property
+    def answered(self) -> str:
+        """How the request was answered, in a few words: the surface, or which rule did it."""
+        if not self.rule:
+            return self.surface
+        return f"{'denied' if self.outcome == 'denied' else 'allowed'} by a rule ({self.rule})"
 
     @property
     def asked_by(self) -> str:

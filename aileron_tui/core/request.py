@@ -14,6 +14,7 @@ from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:  # a surface draws its first frame before it has a prompt to show
     from aileron_tui.core.caution import Caution
+    from aileron_tui.core.deadline_extension import Extension
     from aileron_tui.core.prompt import Prompt
 
 DECISION_LIFETIME: Final = timedelta(minutes=2)
@@ -34,7 +35,8 @@ class Request:
 
     `question` is the question to the operator, "" for the usual one about an action. `cautions` are shown with it, the
     most serious first. `reports_end` is False if the source never reports how the call ended. `abandoned` means that
-    nobody waits for the answer any more, so an approval has no effect.
+    nobody waits for the answer any more, so an approval has no effect. `extendable_until` is the time to which the
+    deadline can be extended, "" if it cannot, and `extended_by` names the approver of each extension so far.
     """
 
     id: str
@@ -59,10 +61,13 @@ class Request:
     cautions: "tuple[Caution, ...]" = ()
     reports_end: bool = True
     abandoned: bool = False
+    extendable_until: str = ""
+    extended_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", frozen_object(self.fields))
         object.__setattr__(self, "cautions", tuple(self.cautions))
+        object.__setattr__(self, "extended_by", tuple(self.extended_by))
 
     @property
     def edit(self) -> JsonObject | None:
@@ -90,6 +95,15 @@ class Request:
         except ValueError:
             return 0.0
 
+    @property
+    def why_not_extendable(self) -> str:
+        """Why the deadline cannot be extended, "" if it can."""
+        if self.daemon:
+            return "the daemon sets this deadline"
+        if not self.extendable_until:
+            return "this deadline cannot be extended"
+        return "this request cannot wait any longer" if self.expires_at >= self.extendable_until else ""
+
     def cautions_at(self, now: datetime) -> tuple[str, ...]:
         """The cautions that apply at this time, the most serious first."""
         try:
@@ -100,6 +114,26 @@ class Request:
         return (
             *reasons,
             *(caution.text for caution in self.cautions if not caution.after or waited > caution.after),
+        )
+
+    def extension(self, *, surface: str, now: datetime) -> "Extension":
+        """The extension of the deadline to sign."""
+        from aileron_tui.core.deadline_extension import Extension, next_deadline  # noqa: PLC0415  # not at the start
+
+        if why := self.why_not_extendable:
+            raise AileronError("the deadline was not extended", why)
+        try:
+            expires = next_deadline(moment(self.expires_at), moment(self.extendable_until))
+        except (ValueError, OverflowError):
+            raise AileronError("the deadline was not extended", "the source sent an invalid time") from None
+        return Extension(
+            request=self.id,
+            instance=self.instance,
+            before=self.expires_at,
+            expires=timestamp(expires),
+            surface=surface,
+            time=timestamp(now),
+            head=self.head,
         )
 
     def statement(

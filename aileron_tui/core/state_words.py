@@ -37,10 +37,3 @@ STATE_WORDS: Final[Mapping[RequestState, StateWords]] = {
     RequestState.APPROVED: StateWords("…", "approved", "approved"),
     RequestState.RUNNING: StateWords("…", "running", "running…"),
 }
-
-
-def state_named(word: str) -> RequestState | None:
-    """The state with this name or with this word on screen, or None."""
-    if word in set(RequestState):
-        return RequestState(word)
-    return next((state for state, words in STATE_WORDS.items() if words.word == word.replace("-", " ")), None)

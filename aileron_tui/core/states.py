@@ -6,7 +6,7 @@ from typing import Final
 from aileron_tui.core.errors import AileronError
 
 LONGEST_TIMEOUT: Final = 300
-"""The longest time that a request can wait, in seconds. A manifest cannot extend it."""
+"""The longest time that a request waits, in seconds, unless an approver extends it. A manifest cannot."""
 
 
 class RequestState(StrEnum):
@@ -42,6 +42,7 @@ class RequestEvent(StrEnum):
     """Something that happens to a request and may change its state."""
 
     ASK = "ask"
+    EXTEND = "extend"
     APPROVE = "approve"
     DENY = "deny"
     EXPIRE = "expire"
@@ -55,6 +56,7 @@ class RequestEvent(StrEnum):
 
 _NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
     (None, RequestEvent.ASK): RequestState.PENDING,
+    (RequestState.PENDING, RequestEvent.EXTEND): RequestState.PENDING,
     (RequestState.PENDING, RequestEvent.APPROVE): RequestState.APPROVED,
     (RequestState.PENDING, RequestEvent.DENY): RequestState.DENIED,
     (RequestState.PENDING, RequestEvent.EXPIRE): RequestState.EXPIRED,

@@ -156,6 +156,40 @@ def clip(text: Visible, width: int, left_out: int = 0) -> Visible:
     return Visible(notice)
 
 
+def clip_around(text: Visible, width: int, place: int) -> Visible:
+    """One line cut to `width` columns so that the character at `place` stays; `…` stands for what is cut.
+
+    The beginning stays too, but is short if the place is far from it. Marks are never split. For lists, where the
+    whole text is shown elsewhere; `clip` says how much is cut.
+    """
+    if cells(text) <= width:
+        return text
+    units = [(unit.start(), unit[0], cells(unit[0])) for unit in _unit().finditer(text)]
+    head = _fitting(units, width - 1)
+    if width < _MIN_ROW_WIDTH or place < units[len(head)][0]:
+        return Visible("".join(unit for _, unit, _ in head) + "…")
+    head = _fitting(units, width // 3)
+    room = width - 1 - sum(size for _, _, size in head)
+    tail = _fitting(units[len(head) :][::-1], room)[::-1]
+    end = ""
+    if tail and place < tail[0][0]:
+        at = next(number for number, (start, _, _) in enumerate(units) if start >= place)
+        tail, end = _fitting(units[max(len(head), at - 1) :], room - 1), "…"
+    return Visible("".join(unit for _, unit, _ in head) + "…" + "".join(unit for _, unit, _ in tail) + end)
+
+
+def _fitting(units: Sequence[tuple[int, str, int]], width: int) -> list[tuple[int, str, int]]:
+    """The first units that fit into `width` columns."""
+    fitting: list[tuple[int, str, int]] = []
+    used = 0
+    for unit in units:
+        used += unit[2]
+        if used > width:
+            break
+        fitting.append(unit)
+    return fitting
+
+
 def wrap(text: Visible, width: int, hang: str) -> Iterator[Visible]:
     """One line as rows of at most `width` columns; all but the first begin with `hang`.
 

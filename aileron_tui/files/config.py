@@ -50,6 +50,21 @@ class Policy:
         least=1,
         most=LONGEST_TIMEOUT,
     )
+    longest_wait: int = key(
+        1800,
+        "Seconds after which a request cannot wait any longer. Until then, `+` in the console adds five minutes.",
+        "600",
+        least=1,
+        most=86_400,
+    )
+    asks_per_10_minutes: int = key(
+        600,
+        "Requests of one agent that people can be asked to answer in 10 minutes. Its further gated calls are refused "
+        "with `asked_too_often`, and the operator is told. 0 turns this off.",
+        "100",
+        least=0,
+        most=100_000,
+    )
     high_risk: str = key(
         "confirm",
         "How to confirm an approval at high risk: press `y`, type the action's name, or enter the passphrase of "
@@ -66,7 +81,8 @@ class ConsoleConfig:
     theme: str = key(
         "",
         "Colour theme: `aileron-dark`, `aileron-light`, `aileron-contrast` or `aileron-plain`. If not set, "
-        "`aileron-dark`, or `aileron-plain` where `NO_COLOR` is set.",
+        "`aileron-dark`, or `aileron-plain` where `NO_COLOR` is set. To try one out, press `ctrl+p` in the console "
+        "and type `theme`.",
         '"aileron-light"',
     )
     undo_seconds: int = key(
@@ -78,6 +94,12 @@ class ConsoleConfig:
     )
     lock_minutes: int = key(
         15, "Minutes without a key press after which the console locks itself. 0 turns this off.", "30", least=0
+    )
+    follow: bool = key(
+        True,
+        "Go to the next waiting request once the one on screen was answered here and has ended, and no key was "
+        "pressed for 1.5 seconds.",
+        "false",
     )
     bell: bool = key(True, "Ring the terminal bell when a request arrives.", "false")
     notify: bool = key(True, "Send a desktop notification through the terminal when a request arrives.", "true")

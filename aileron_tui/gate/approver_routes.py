@@ -53,8 +53,12 @@ class ApproverRoutes:
             Route("POST", f"{base}/batch/decide", RouteAccess.APPROVER, self.decide_batch),
             Route("GET", f"{base}/{{id}}", RouteAccess.APPROVER, self.show),
             Route("POST", f"{base}/{{id}}/decide", RouteAccess.APPROVER, self.decide),
+            Route("POST", f"{base}/{{id}}/extend", RouteAccess.APPROVER, self.extend),
             Route("POST", f"{base}/{{id}}/refresh", RouteAccess.APPROVER, self.refresh),
             Route("GET", f"{base}/{{id}}/fetched", RouteAccess.APPROVER, self.fetched),
+            Route("GET", f"{base}/{{id}}/rules", RouteAccess.APPROVER, self.rule_offers),
+            Route("GET", "/v1/rules", RouteAccess.APPROVER, self.rules),
+            Route("POST", "/v1/rules", RouteAccess.APPROVER, self.change_rule),
             Route("GET", "/v1/history", RouteAccess.APPROVER, self.history),
             Route("GET", "/v1/history/{id}", RouteAccess.APPROVER, self.history_request),
             Route("GET", "/v1/audit", RouteAccess.APPROVER, self.audit),
@@ -102,7 +106,8 @@ class ApproverRoutes:
             raise Refusal(429, "too_many_watchers", "too many watchers; close one and try again", {"Retry-After": "15"})
         _check_limit(http_request.session.view_limit, "watches")
         http_request.session.view_limit.charge(1 + self._gate.record_watch(surface) // _REQUESTS_PER_VIEW)
-        return EventStream(http_request, self._gate.feed, self._watchers, self._sessions)
+        session = http_request.session
+        return EventStream(http_request, self._gate.feed, self._watchers, lambda: self._sessions.renew(session))
 
     async def show(self, http_request: HttpRequest) -> Response:
         """Returns one request that is waiting or ended recently."""
@@ -119,6 +124,15 @@ class ApproverRoutes:
         body = await http_request.body(http_request.limits.decision_bytes, _DECISION_FIELDS)
         reply = await self._gate.decide(http_request.path_params["id"], body)
         http_request.session.refusal_limit.charge(_is_recorded_refusal(reply.body))
+        return reply_response(reply)
+
+    async def extend(self, http_request: HttpRequest) -> Response:
+        """Accepts a signed extension of a deadline."""
+        http_request.query()
+        _check_limit(http_request.session.refusal_limit, "refused extensions")
+        body = await http_request.body(http_request.limits.session_bytes, {"envelope"})
+        reply = await self._gate.extend(http_request.path_params["id"], body)
+        http_request.session.refusal_limit.charge(reply.status == 403)
         return reply_response(reply)
 
     async def decide_batch(self, http_request: HttpRequest) -> Response:
@@ -147,10 +161,32 @@ class ApproverRoutes:
         http_request.session.view_limit.charge(1)
         return reply_response(await self._gate.fetched(http_request.path_params["id"]))
 
+    async def rule_offers(self, http_request: HttpRequest) -> Response:
+        """Returns the rules that can be made from a request, and what each would have answered."""
+        http_request.query()
+        _check_limit(http_request.session.view_limit, "offers of rules")
+        http_request.session.view_limit.charge(1)
+        return reply_response(await self._gate.rule_offers(http_request.path_params["id"]))
+
+    async def rules(self, http_request: HttpRequest) -> Response:
+        """Lists the rules, newest first."""
+        http_request.query()
+        return json_response(self._gate.rules())
+
+    async def change_rule(self, http_request: HttpRequest) -> Response:
+        """Makes or ends a rule, as a signed statement says."""
+        http_request.query()
+        _check_limit(http_request.session.refusal_limit, "refused rules")
+        body = await http_request.body(http_request.limits.decision_bytes, {"envelope"})
+        reply = await self._gate.change_rule(body)
+        http_request.session.refusal_limit.charge(reply.status >= 400)
+        return reply_response(reply)
+
     async def history(self, http_request: HttpRequest) -> Response:
         """Returns one page of the history, newest first."""
         search = history_routes.read_search(http_request.query(*history_routes.SEARCH))
-        return json_response(await asyncio.to_thread(history_routes.search, self._gate.ledger_path, search))
+        page = await asyncio.to_thread(history_routes.search, self._gate.ledger_path, search, previews=True)
+        return json_response(page)
 
     async def history_request(self, http_request: HttpRequest) -> Response:
         """Returns everything the ledger has about one request."""

@@ -52,13 +52,14 @@ def no_longer_possible(action: Action | None, args: JsonObject) -> str:
     return ""
 
 
-def fingerprint(agent: str, asker: Asker, action: str, args: JsonObject) -> str:
-    """Returns a hash that is equal for equal calls of the same agent.
+def fingerprint(agent: str, asker: Asker, action: str, args: bytes) -> str:
+    """Returns a hash that is equal for equal calls of the same agent. `args` are the inputs as canonical JSON.
 
     Calls with another agent's token are never equal. The name and the session that an agent gives only tell apart the
     calls of agents that share a token.
     """
-    return hashlib.sha256(canonical([agent, asker.says, asker.session, action, args])).hexdigest()
+    caller = canonical([agent, asker.says, asker.session, action])
+    return hashlib.sha256(b"%b,%b]" % (caller[:-1], args)).hexdigest()
 
 
 def _unknown_input(name: str, declared: dict[str, Input]) -> str:

@@ -14,6 +14,8 @@ from aileron_tui.gate.agent_shares import AgentShares, Share
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
 
 APPROVER: Final = "approver"
+VIEWERS: Final = "viewers"
+"""All viewers together have the share of one agent."""
 NOBODY: Final = ""
 
 _MOST_DESCRIPTORS: Final = 65_536
@@ -82,7 +84,7 @@ def raise_descriptor_limit() -> int:
 class ConnectionPools:
     """All connections of a gate by owner, each with the longest unused first.
 
-    An owner is an agent, `APPROVER` or `NOBODY`.
+    An owner is an agent, `APPROVER`, `VIEWERS` or `NOBODY`.
     """
 
     def __init__(self, limits: HttpLimits, sizes: PoolSizes) -> None:
@@ -173,7 +175,7 @@ class ConnectionPools:
         if owner == APPROVER:
             full, many = len(pool) >= self.sizes.approvers, "approvers have"
         else:
-            full, many = not self._agents.fits(owner), "this agent has"
+            full, many = not self._agents.fits(owner), "viewers have" if owner == VIEWERS else "this agent has"
         if not full:
             return ""
         if idle := _longest_idle(pool):

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from typing import Final
 
-from aileron_tui.core.decision import Verdict
+from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
@@ -26,7 +26,7 @@ from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.signing.approvers import Approvers
-from aileron_tui.signing.envelope import verify
+from aileron_tui.signing.envelope import check_decision, opened, read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 
 _MAX_DETAIL_LENGTH: Final = 300
@@ -51,6 +51,7 @@ class DecisionHandler:
         self._op_runner = op_runner
         self._agents = agents
         self._cached_approvers = (-1, Approvers())
+        self._last_opened: tuple[Json, Approvers, Statement] | None = None
 
     def approvers(self) -> Approvers:
         """Returns the current approvers; another process may have just enrolled or revoked a key."""
@@ -167,7 +168,7 @@ class DecisionHandler:
     async def _apply(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
         """Verifies a decision, records it, and only then applies it."""
         if self._gate_state.is_late(request):
-            return self._too_late(request)
+            return self.too_late(request)
         if decision.approved and (why := self._gate_state.health.problem(OUTBOX)):
             return replies.error(503, "not_recorded", f"nothing was run, because its result could not be stored: {why}")
         edit = request.edit if decision.edits is not None else None
@@ -219,7 +220,7 @@ class DecisionHandler:
         except InvalidTransition:
             return self.not_pending(request.id)
         except DeadlinePassed:
-            return self._too_late(request)
+            return self.too_late(request)
         except EntryRefused as error:
             return replies.error(403, "not_admitted", str(error))
         except AileronError as error:
@@ -281,9 +282,9 @@ class DecisionHandler:
 
     def _verify(self, request: GateRequest, decision: SubmittedDecision, digest: str) -> None:
         """Verifies the envelope, and checks that the unsigned fields around it match."""
-        statement = verify(
-            decision.envelope,
-            self.approvers(),
+        statement = self._opened(decision.envelope)
+        check_decision(
+            statement,
             now=self._gate_state.clock(),
             instance=self._gate_state.instance,
             request=request.id,
@@ -296,6 +297,13 @@ class DecisionHandler:
         if (statement.action, statement.connector) != (request.action.name, request.connector.hash):
             raise EnvelopeRefused(RefusalReason.MALFORMED, "the signed statement is for another action or connector")
 
+    def _opened(self, envelope: Json) -> Statement:
+        """The signed statement. An approval is checked twice, but its signature only once for the same approvers."""
+        approvers, last = self.approvers(), self._last_opened
+        if last is None or last[0] is not envelope or last[1] is not approvers:
+            self._last_opened = last = envelope, approvers, opened(read_envelope(envelope), approvers)
+        return last[2]
+
     async def _refuse(self, request: GateRequest, refused: EnvelopeRefused) -> Reply:
         # The detail quotes what the client sent, which may be as long as a request body.
         detail = clip(inline(refused.detail), _MAX_DETAIL_LENGTH)
@@ -307,9 +315,9 @@ class DecisionHandler:
             return self._prompt_changed(request, self._gate_state.request_json(request))
         return replies.error(403, refused.reason.name.lower(), str(refused))
 
-    def _too_late(self, request: GateRequest) -> Reply:
-        """The reply to a decision after the deadline. The request ends now if its timer has not ended it yet."""
-        self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.EXPIRED))
+    def too_late(self, request: GateRequest) -> Reply:
+        """The reply to what comes after the deadline. The request ends now if its timer has not ended it yet."""
+        self._requests.expire(request)
         message = "the request has expired; nobody answered in time"
         return replies.error(409, "INVALID_STATE", message, state=RequestState.EXPIRED)
 

@@ -32,7 +32,8 @@ class FeedEvent:
 class Subscription:
     """The events for one watcher, in order. Iteration ends when the feed closes or the watcher falls too far behind."""
 
-    def __init__(self, feed: "EventFeed", initial: list[FeedEvent]) -> None:
+    def __init__(self, feed: "EventFeed", initial: list[FeedEvent], *, only_views: bool = False) -> None:
+        self.only_views = only_views
         self._feed = feed
         self._events: deque[FeedEvent] = deque(initial)
         self._queued_bytes = 0
@@ -94,8 +95,8 @@ class EventFeed:
 
     @property
     def watched(self) -> bool:
-        """Whether there are any watchers."""
-        return bool(self._subscriptions)
+        """Whether there are any watchers that could answer."""
+        return any(not subscription.only_views for subscription in self._subscriptions)
 
     def publish(self, name: str, data: JsonObject | bytes) -> None:
         """Sends an event to every watcher. Never fails: what is announced has happened already."""
@@ -119,7 +120,7 @@ class EventFeed:
             self._problem = problem
             self.publish("health", {"problem": problem})
 
-    def subscribe(self, after: int | None = None) -> Subscription:
+    def subscribe(self, after: int | None = None, *, only_views: bool = False) -> Subscription:
         """Adds a watcher. It first gets the events after `after` if the feed still has them, otherwise a snapshot."""
         oldest = self._history[0].id if self._history else self._last_id + 1
         if after is not None and oldest - 1 <= after <= self._last_id:
@@ -129,7 +130,7 @@ class EventFeed:
             if self._problem:
                 snapshot = b"%b,%b" % (snapshot.removesuffix(b"}"), compact_json({"problem": self._problem})[1:])
             initial = [FeedEvent(self._last_id, "snapshot", snapshot)]
-        subscription = Subscription(self, initial)
+        subscription = Subscription(self, initial, only_views=only_views)
         self._subscriptions.add(subscription)
         return subscription
 

@@ -1,13 +1,13 @@
 """The event stream for watchers (SSE). Disconnects clients that stop reading or whose session has ended."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from aileron_tui.gate.approver_sessions import Sessions
 from aileron_tui.gate.event_feed import EventFeed, FeedEvent, Subscription
 from aileron_tui.gate.http_request import HttpRequest
 
@@ -54,23 +54,34 @@ class Watchers:
 
 
 class EventStream(Response):
-    """A response that lasts until the client disconnects, stops reading, or its session ends."""
+    """A response that lasts until the client disconnects, stops reading, or its session ends.
+
+    `renew` returns whether the session is still valid. For a viewer, `convert` returns the events to send instead.
+    """
 
     media_type = "text/event-stream"
 
-    def __init__(self, http_request: HttpRequest, feed: EventFeed, watchers: Watchers, sessions: Sessions) -> None:
+    def __init__(
+        self,
+        http_request: HttpRequest,
+        feed: EventFeed,
+        watchers: Watchers,
+        renew: Callable[[], bool],
+        convert: "Callable[[list[FeedEvent]], Awaitable[list[FeedEvent]]] | None" = None,
+    ) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
         self._http_request = http_request
         self._feed = feed
         self._watchers = watchers
-        self._sessions = sessions
+        self._renew = renew
+        self._convert = convert
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends events as they happen."""
         del receive
         after = _event_id(self._http_request.raw.headers.get("last-event-id", ""))
-        subscription = self._feed.subscribe(after)
+        subscription = self._feed.subscribe(after, only_views=self._convert is not None)
         self._watchers.add(subscription)
         disconnect_task = asyncio.create_task(self._http_request.wait_for_disconnect(), name="connection")
         disconnect_task.add_done_callback(lambda _: subscription.close())
@@ -100,10 +111,14 @@ class EventStream(Response):
             try:
                 async with asyncio.timeout(limits.heartbeat_seconds):
                     events = await subscription.batch()
-                chunk = b"".join(map(sse_frame, events))
             except TimeoutError:
                 chunk = _HEARTBEAT
-            if not chunk or disconnect_task.done() or not self._sessions.renew(self._http_request.session):
+            else:
+                if not events:
+                    break
+                converted = await self._convert(events) if self._convert else events
+                chunk = b"".join(map(sse_frame, converted)) or _HEARTBEAT
+            if disconnect_task.done() or not self._renew():
                 break
             send_timeout.reschedule(loop.time() + limits.send_seconds)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})

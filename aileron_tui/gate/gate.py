@@ -20,6 +20,7 @@ from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
+from aileron_tui.gate.deadline_handler import DeadlineHandler
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_state import OUTBOX, GateSetup, GateState, log
@@ -29,6 +30,9 @@ from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
+from aileron_tui.gate.rule_changes import RuleChanges
+from aileron_tui.gate.rule_handler import RuleHandler
+from aileron_tui.gate.rule_registry import RuleRegistry
 from aileron_tui.gate.sandbox_threads import SandboxThreads
 from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft
@@ -60,8 +64,13 @@ class Gate:
         self._ends = RequestEnds(self._gate_state)
         self._requests = RequestHandler(self._gate_state, self._ends)
         self._op_runner = OpRunner(self._gate_state, self._requests)
+        self._rules = RuleRegistry(self._gate_state)
+        self._ruling = RuleHandler(self._gate_state, self._requests, self._op_runner, self._agents, self._rules)
+        self._requests.answering = self._ruling.answering
         self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner, self._agents)
+        self._deadlines = DeadlineHandler(self._gate_state, self._requests, self._decisions, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
+        self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
         self._reported = ""
         self.ledger_id = ""  # the hash of the ledger's first entry; set by start()
 
@@ -282,6 +291,10 @@ class Gate:
         """Accepts several signed decisions."""
         return await self._decisions.decide_batch(body)
 
+    async def extend(self, id_: str, body: JsonObject) -> Reply:
+        """Accepts a signed extension of a deadline."""
+        return await self._deadlines.extend(id_, body)
+
     async def refresh(self, id_: str, body: JsonObject) -> Reply:
         """Fetches a preview again, or builds the prompt for an edited call."""
         return await self._decisions.refresh(id_, body)
@@ -289,6 +302,18 @@ class Gate:
     async def fetched(self, id_: str) -> Reply:
         """Fetches everything that the preview op returns, including what no row shows."""
         return await self._decisions.fetched(id_)
+
+    def rules(self) -> JsonObject:
+        """Returns all rules, newest first, and the head over which a change must be signed."""
+        return self._rule_changes.listing()
+
+    async def change_rule(self, body: JsonObject) -> Reply:
+        """Accepts a signed change to a rule."""
+        return await self._rule_changes.change(body)
+
+    async def rule_offers(self, id_: str) -> Reply:
+        """Returns the rules that can be made from a request."""
+        return await self._rule_changes.offers(id_)
 
     @property
     def problem(self) -> str:

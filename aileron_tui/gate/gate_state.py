@@ -22,6 +22,7 @@ from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
 from aileron_tui.files.config import Config
 from aileron_tui.gate.agent_shares import AgentShares, Share
+from aileron_tui.gate.asking_limit import AskingLimit
 from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn, connector_names
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_health import GateHealth
@@ -133,6 +134,7 @@ class GateState:
         self.waiting_shares = AgentShares(setup.limits.waiting_share)
         self.byte_shares = AgentShares(setup.limits.byte_share)
         self.ledger_rates = AgentBuckets(setup.limits.ledger_bytes_per_second, setup.limits.ledger_bytes_burst)
+        self.asking_limit = AskingLimit(setup.config.policy.asks_per_10_minutes)
         self.unknown_calls: dict[str, str] = {}
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -254,9 +256,11 @@ class GateState:
 
     def deadline_for(self, action: Action) -> RequestDeadline:
         """Returns the end of a new request: the timeout comes from the manifest, or else from the configuration."""
-        seconds = action.approval.timeout or self.setup.config.policy.timeout
+        policy, now = self.setup.config.policy, self.latest_time()
+        seconds = action.approval.timeout or policy.timeout
         uptime_ms = int((self.boot_clock.seconds() + seconds) * 1000)
-        return RequestDeadline(self.latest_time() + timedelta(seconds=seconds), self.boot_clock.boot, uptime_ms)
+        latest = now + timedelta(seconds=policy.longest_wait) if policy.longest_wait > seconds else None
+        return RequestDeadline(now + timedelta(seconds=seconds), self.boot_clock.boot, uptime_ms, latest)
 
     def is_late(self, request: GateRequest) -> bool:
         """Whether the time in which a request can be approved is over."""

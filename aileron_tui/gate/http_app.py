@@ -23,7 +23,7 @@ from aileron_tui.gate.agent_routes import AgentRoutes
 from aileron_tui.gate.agent_turns import AgentTurns
 from aileron_tui.gate.approver_routes import ApproverRoutes
 from aileron_tui.gate.approver_sessions import Session, Sessions
-from aileron_tui.gate.connection_pools import APPROVER, NOBODY
+from aileron_tui.gate.connection_pools import APPROVER, NOBODY, VIEWERS
 from aileron_tui.gate.event_stream import Watchers
 from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
@@ -31,6 +31,7 @@ from aileron_tui.gate.http_request import (
     IDENTIFY,
     AgentCaller,
     BodyRates,
+    Caller,
     ClientDisconnected,
     HttpRequest,
     Refusal,
@@ -43,6 +44,8 @@ from aileron_tui.gate.http_request import (
 from aileron_tui.gate.origin_check import OriginCheck, path_segments
 from aileron_tui.gate.resource_shortage import shortage
 from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
+from aileron_tui.gate.viewer_routes import ViewerRoutes
+from aileron_tui.gate.viewer_sessions import ViewerSession, ViewerSessions
 
 if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
@@ -74,12 +77,14 @@ class GateApp:
         self._closing = asyncio.Event()
         self._watchers = Watchers(self.limits.watchers)
         self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock, self.limits)
-        approver_routes = ApproverRoutes(gate, self.sessions, self._watchers)
+        self.viewers = ViewerSessions(clock)
+        self._viewing = Watchers(self.limits.viewers)
         self.table = RouteTable(
             (
                 Route("GET", "/v1/health", RouteAccess.OPEN, self.health),
                 *AgentRoutes(gate, self._closing, self.limits).routes,
-                *approver_routes.routes,
+                *ApproverRoutes(gate, self.sessions, self._watchers).routes,
+                *ViewerRoutes(gate, self.viewers, self._viewing).routes,
             )
         )
 
@@ -87,6 +92,7 @@ class GateApp:
         """Ends all event streams, and asks agents whose calls are held open to poll for the result."""
         self._closing.set()
         self._watchers.close()
+        self._viewing.close()
 
     async def health(self, http_request: HttpRequest) -> Response:
         """Reports which gate this is, and with status 503 why it cannot do its work."""
@@ -176,6 +182,8 @@ class GateApp:
         """Returns whose connection one with this token is, without renewing a session."""
         if self.sessions.is_open(token):
             return APPROVER
+        if self.viewers.is_open(token):
+            return VIEWERS
         try:
             caller = self._agent(token)
         except AileronError:  # the route says so in its reply
@@ -190,7 +198,7 @@ class GateApp:
                 429, "too_many_connections", refused, {"Retry-After": str(_RETRY_SECONDS), "Connection": "close"}
             )
 
-    def _caller(self, raw: Request) -> AgentCaller | Session | None:
+    def _caller(self, raw: Request) -> Caller | None:
         """Identifies the caller by its token; returns None if the token is missing or unknown."""
         headers = raw.headers.getlist("authorization")
         if len(headers) != 1:
@@ -199,7 +207,7 @@ class GateApp:
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
             return None
-        return self._agent(token) or self.sessions.find(token)
+        return self._agent(token) or self.sessions.find(token) or self.viewers.find(token)
 
     def _agent(self, token: str) -> AgentCaller | None:
         """Identifies an agent. Tokens are looked up by their hash, so the time it takes says nothing about them."""
@@ -219,6 +227,14 @@ class GateApp:
         elif isinstance(caller, Session):
             if access is RouteAccess.AGENT:
                 raise Refusal(403, "forbidden", "approvers cannot run actions or fetch results")
+            if access in (RouteAccess.VIEWER_HANDSHAKE, RouteAccess.VIEWER):
+                raise Refusal(403, "forbidden", "approvers see more at /v1/action-approvals")
+        elif isinstance(caller, ViewerSession):
+            _check_viewer(http_request, access)
+        elif access is RouteAccess.VIEWER_HANDSHAKE:
+            # The kernel has said that the caller is this user. A token, even an invalid one, is not a viewer's.
+            if not http_request.on_socket or http_request.raw.headers.getlist("authorization"):
+                raise unauthorized()
         elif access is not RouteAccess.HANDSHAKE:
             raise unauthorized()
 
@@ -242,6 +258,15 @@ class GateApp:
         )
 
 
-def _owner(caller: AgentCaller | Session) -> str:
+def _check_viewer(http_request: HttpRequest, access: RouteAccess) -> None:
+    if not http_request.on_socket:
+        raise unauthorized()
+    if access is not RouteAccess.VIEWER:
+        raise Refusal(403, "forbidden", "viewers may only list and watch what agents sent; sign in with a key")
+
+
+def _owner(caller: Caller) -> str:
     """Returns the owner of a caller's connection; an agent's name cannot be taken for another kind of owner."""
-    return f"agent {caller.name}" if isinstance(caller, AgentCaller) else APPROVER
+    if isinstance(caller, AgentCaller):
+        return f"agent {caller.name}"
+    return VIEWERS if isinstance(caller, ViewerSession) else APPROVER

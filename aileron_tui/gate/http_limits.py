@@ -26,10 +26,11 @@ class HttpLimits:
     calls_per_second: float = 100.0  # for those who send several HTTP requests without waiting for a response
     burst: int = 1000
     requests_per_second: float = 30.0  # gated calls, which each cost a preview and a place in the list
-    requests_burst: int = 300
+    requests_burst: int = 100
     writes_per_second: float = 2.0  # per session, for ledger entries that decide nothing
     writes_burst: int = 120
     watchers: int = 64
+    viewers: int = 16  # that watch
     heartbeat_seconds: float = 15.0
     send_seconds: float = 20.0
 
@@ -45,8 +46,8 @@ class HttpLimits:
     # One agent: how fast its HTTP requests are read, refused or not, so that refusing costs little; how many of them
     # are worked on at a time; how many bytes of calls it may send; and how much it may leave unread.
     reads_per_second: float = 100.0
-    reads_burst: int = 300
-    turns: int = 8
+    reads_burst: int = 100
+    turns: int = 4
     body_bytes_per_second: float = 256.0 * 1024  # reading, checking and hashing 1 MiB takes about 15 ms
     body_bytes_burst: int = 8 * 1024 * 1024
     unread_bytes: int = 32 * 1024 * 1024

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import field
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeAlias
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
@@ -17,7 +17,9 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.gate import replies
 from aileron_tui.gate.approver_sessions import Session
 from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
+from aileron_tui.gate.large_values import LARGE_BYTES, work_on
 from aileron_tui.gate.replies import Reply, compact_json
+from aileron_tui.gate.viewer_sessions import ViewerSession
 
 MAX_NAME_LENGTH: Final = 200
 ON_SOCKET: Final = "aileron.on_socket"
@@ -30,8 +32,6 @@ _DRAIN_BYTES: Final = 16 * 1024 * 1024
 _DRAIN_SECONDS: Final = 2.0
 _RETRY_SECONDS: Final = 5
 _CLOSE_CONNECTION: Final = {"Connection": "close"}
-_LARGE_BYTES: Final = 64 * 1024
-"""A body up to this size is read even if it is refused, so that the connection can be used again."""
 
 
 class Refusal(Exception):
@@ -53,6 +53,10 @@ class AgentCaller:
 
     name: str
     token: str
+
+
+Caller: TypeAlias = AgentCaller | Session | ViewerSession
+"""Who makes an HTTP request."""
 
 
 class BodyRates:
@@ -83,7 +87,7 @@ class HttpRequest:
 
     raw: Request
     limits: HttpLimits
-    caller: AgentCaller | Session | None = None
+    caller: "Caller | None" = None
     body_rates: BodyRates | None = None
     path_params: Mapping[str, str] = field(default_factory=dict)
 
@@ -96,6 +100,13 @@ class HttpRequest:
     def session(self) -> Session:
         """The approver's session; only approver routes use it."""
         if not isinstance(self.caller, Session):
+            raise unauthorized()
+        return self.caller
+
+    @property
+    def viewer(self) -> ViewerSession:
+        """The viewer's session; only viewer routes use it."""
+        if not isinstance(self.caller, ViewerSession):
             raise unauthorized()
         return self.caller
 
@@ -115,7 +126,7 @@ class HttpRequest:
         if media_type != "application/json":
             raise Refusal(415, "unsupported_media_type", "send the body as Content-Type: application/json")
         try:
-            body = read_object(data, self.limits.json(size))
+            body = await work_on(len(data), lambda: read_object(data, self.limits.json(size)))
         except JsonError as error:
             raise invalid_body(error) from None
         if unknown := sorted(body.keys() - set(fields)):
@@ -226,8 +237,11 @@ def invalid_body(error: JsonError) -> Refusal:
 
 
 def _unread(refusal: Refusal, size: int) -> Refusal:
-    """Closes the connection after a refusal if the body is large, because reading it to its end costs too much."""
-    if size > _LARGE_BYTES:
+    """Closes the connection after a refusal if the body is large, because reading it to its end costs too much.
+
+    A small body is read, so that the connection can be used again.
+    """
+    if size > LARGE_BYTES:
         refusal.headers = {**refusal.headers, **_CLOSE_CONNECTION}
     return refusal
 
@@ -249,7 +263,7 @@ def not_found(what: str) -> Refusal:
 
 def reply_response(reply: Reply, headers: Mapping[str, str] | None = None) -> Response:
     """Returns a reply as an HTTP response; adds Retry-After to a 429."""
-    retry = {"Retry-After": str(_RETRY_SECONDS)} if reply.status == 429 else {}
+    retry = {"Retry-After": str(reply.retry_after or _RETRY_SECONDS)} if reply.status == 429 else {}
     return json_response(reply.body, reply.status, {**retry, **(headers or {})})
 
 

@@ -10,7 +10,6 @@ import queue
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, InvalidStateError
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
@@ -29,10 +28,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    """Entries to append together. Without entries, the ledger is only checked."""
+    """Entries to append together. Without entries, the ledger is only checked. `done` belongs to the caller's loop."""
 
     drafts: Sequence[EntryDraft]
-    done: "Future[Head]"
+    done: "asyncio.Future[Head]"
 
 
 class LedgerRecorder:
@@ -49,17 +48,16 @@ class LedgerRecorder:
 
     def record(self, *drafts: EntryDraft) -> "asyncio.Future[Head]":
         """Appends these entries together. The future is done when they are on disk; if it fails, none was recorded."""
-        return self._queue(_Job(drafts, Future()))
+        return self._queue(drafts)
 
     def check(self) -> "asyncio.Future[Head]":
         """Checks that the ledger can be written; `problem` says what is wrong afterwards."""
-        return self._queue(_Job((), Future()))
+        return self._queue(())
 
-    def _queue(self, job: _Job) -> "asyncio.Future[Head]":
-        # The write continues even if its caller is cancelled.
-        future = asyncio.shield(asyncio.wrap_future(job.done))
-        self._jobs.put(job)
-        return future
+    def _queue(self, drafts: Sequence[EntryDraft]) -> "asyncio.Future[Head]":
+        done: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
+        self._jobs.put(_Job(drafts, done))  # the entries are written even if the caller is cancelled
+        return done
 
     @property
     def problem(self) -> str:
@@ -122,21 +120,29 @@ class LedgerRecorder:
                 for job in jobs:
                     self._commit([job])
                 return
-            for job in jobs:
-                _fail(job, error)
+            if not isinstance(error, AileronError):
+                _log.error("an entry could not be recorded", exc_info=error)
+                error = LedgerUnusable("the ledger cannot be written", _words(error))
+            _settle(jobs, error)
         else:
             self.head, self._problem = head, ""
-            for job in jobs:
-                with contextlib.suppress(InvalidStateError):
-                    job.done.set_result(head)
+            _settle(jobs, head)
 
 
-def _fail(job: _Job, error: BaseException) -> None:
-    if not isinstance(error, AileronError):
-        _log.error("an entry could not be recorded", exc_info=error)
-        error = LedgerUnusable("the ledger cannot be written", _words(error))
-    with contextlib.suppress(InvalidStateError):
-        job.done.set_exception(error)
+def _settle(jobs: Sequence[_Job], outcome: Head | AileronError) -> None:
+    """Gives the outcome to the callers, on their event loop."""
+
+    def settle() -> None:
+        for job in jobs:
+            if job.done.done():  # the caller was cancelled
+                continue
+            if isinstance(outcome, Head):
+                job.done.set_result(outcome)
+            else:
+                job.done.set_exception(outcome)
+
+    with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody is waiting any more
+        jobs[0].done.get_loop().call_soon_threadsafe(settle)
 
 
 def _words(error: BaseException) -> str:

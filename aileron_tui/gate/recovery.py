@@ -7,7 +7,7 @@ from typing import Final
 from aileron_tui.core.agent_names import DEFAULT_AGENT
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
@@ -19,8 +19,9 @@ from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.request_ends import LONGEST_ERROR
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.history_filter import HistoryFilter
+from aileron_tui.ledger.history_pages import extended_by
 from aileron_tui.ledger.recorded_decision import decision_of
-from aileron_tui.ledger.request_deadline import read_deadline
+from aileron_tui.ledger.request_deadline import current_deadline
 from aileron_tui.ledger.store import EntryDraft, LedgerReader, StoredResult
 
 _KEEP_DELIVERED: Final = timedelta(days=1)
@@ -68,7 +69,8 @@ async def forget_old_results(gate_state: GateState) -> None:
 
 def _is_late(gate_state: GateState, record: HistoryRecord) -> bool:
     """Whether the deadline passed while no gate was running. After a restart of the machine it always has."""
-    deadline = read_deadline(gate_state.reader.of_request(record.id)[0].body)
+    made, *later = gate_state.reader.of_request(record.id)
+    deadline = current_deadline(made, later)
     return deadline is not None and bool(deadline.passed(gate_state.latest_time(), gate_state.boot_clock))
 
 
@@ -102,7 +104,7 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
     entries = gate_state.reader.of_request(record.id)
     body = entries[0].body
     action = gate_state.installed.actions.get(record.action)
-    args, deadline = body.get("args"), read_deadline(body)
+    args, deadline = body.get("args"), current_deadline(entries[0], entries)
     if action is None or not isinstance(args, dict) or deadline is None:
         return None
     original_args = _original_args(gate_state.reader, body)
@@ -113,6 +115,7 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
         return None
     request = requests.new_request(action, args, _asker(record, body), owner(record), record.id)
     request.asked_at, request.deadline = datetime.fromisoformat(record.asked), deadline
+    request.extended_by = extended_by(entries, gate_state.reader)
     request.repeats, request.polled = str(body.get("after", "")), True
     if original_args != args:
         request.edited_from = request.prompt_for(gate_state.installed.resolve(action, original_args), None)
@@ -166,7 +169,9 @@ def _call_of(gate_state: GateState, record: HistoryRecord) -> str:
     """The fingerprint of the call that made a request, or "" if its inputs are not known."""
     body = gate_state.reader.of_request(record.id)[0].body
     args = body.get("args")
-    return fingerprint(owner(record), _asker(record, body), record.action, args) if isinstance(args, dict) else ""
+    if not isinstance(args, dict):
+        return ""
+    return fingerprint(owner(record), _asker(record, body), record.action, canonical(args))
 
 
 def _end_kind(result: StoredResult) -> EntryKind:

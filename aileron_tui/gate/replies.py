@@ -9,10 +9,11 @@ from aileron_tui.core.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP status and its JSON body."""
+    """An HTTP status and its JSON body; `retry_after` is when to try again, in seconds."""
 
     status: int
     body: JsonObject
+    retry_after: int = 0
 
 
 def compact_json(body: Json) -> bytes:

@@ -68,6 +68,9 @@ class RequestEnds:
         it comes last, because an end that did not count must not be reported.
         """
         state = end.state
+        if request.rule and request.waiting_clients and not request.polled:
+            await self._write_handed_over(request, end)
+            return
         if state not in _NOT_RUN:
             await self._gate_state.store_result(end.result, request.fingerprint)
         try:
@@ -79,6 +82,21 @@ class RequestEnds:
             await self._gate_state.store_result(end.result, request.fingerprint)
         request.error, request.unrecorded = str(end.entry.body.get("error", "")), ""
         self._gate_state.end(request, state, end.result)
+
+    async def _write_handed_over(self, request: GateRequest, end: RequestEnd) -> None:
+        """Records the end of a call that a rule answered and whose agent waits for the result, with one commit.
+
+        If the gate crashes before that, the outcome is unknown, as it is for every op without a stored result.
+        """
+        delivered = EntryDraft(EntryKind.DELIVERED, {}, request.id)
+        try:
+            await self._gate_state.recorder.record(end.entry, delivered)
+        except InvalidTransition as error:
+            if error.state is not end.state:
+                log.error("%s ended as %s, but its history says %s", request.id, end.state, error.state)
+        request.error, request.unrecorded = str(end.entry.body.get("error", "")), ""
+        request.handed_over = True
+        self._gate_state.end(request, end.state, end.result)
 
     def retry_entry(self, entry: EntryDraft) -> None:
         """Takes over an entry that could not be recorded, about a call that was never a request."""

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
@@ -20,14 +20,18 @@ from aileron_tui.gate.agent_turns import end_turn
 from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
+from aileron_tui.gate.large_values import work_on
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnd, RequestEnds
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.preview_entry import preview_body
+from aileron_tui.ledger.request_deadline import RequestDeadline
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 
 _MIN_WAIT_FOR_REMINDER: Final = 1.0
 _SHORTEST_TIMER: Final = 0.01
+_RULED_SECONDS: Final = 20.0
+"""How long the reply to a call that a rule answered is held for its result, even if the agent did not ask for that."""
 
 
 class RequestHandler:
@@ -36,11 +40,13 @@ class RequestHandler:
     def __init__(self, gate_state: GateState, ends: RequestEnds) -> None:
         self._gate_state = gate_state
         self.ends = ends
+        self.answering: Callable[[GateRequest], Coroutine[Any, Any, None] | None] = lambda _: None
+        """Returns what records and answers a new request by a rule, or None if no rule may answer it."""
 
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
         """Joins an identical open request, delivers a result that was never fetched, or creates a new request."""
         gate_state = self._gate_state
-        call = fingerprint(agent, asker, action.name, args)
+        call = fingerprint(agent, asker, action.name, canonical(args))
         try:
             if call not in gate_state.open_by_call:
                 result = self.ends.undelivered(call)
@@ -52,8 +58,11 @@ class RequestHandler:
                 if refused := self._limit_reply(request):
                     return refused
                 request.repeats = gate_state.unknown_calls.get(call, "")
+                by_rule = self.answering(request)
+                if by_rule is None and (refused := self._asking_limit_reply(agent)):
+                    return refused
                 gate_state.add(request)
-                gate_state.spawn(self._record_and_open(request))
+                gate_state.spawn(by_rule or self.record_and_open(request))
             return await self._wait(request, wait)
         except AileronError as error:
             return replies.not_recorded(error)
@@ -72,6 +81,8 @@ class RequestHandler:
         try:
             await asyncio.shield(request.recorded)
             end_turn()
+            if wait is None and request.rule:
+                wait = _RULED_SECONDS
             if wait is not None:
                 await asyncio.wait_for(request.ended.wait(), wait)
         except TimeoutError:
@@ -85,7 +96,9 @@ class RequestHandler:
         if wait is None:
             request.polled = True
             return Reply(202, request.pending_reply())
-        return await self.deliver(request.result) if request.result else Reply(200, request.poll_reply())
+        if request.result and not request.handed_over:
+            return await self.deliver(request.result)
+        return Reply(200, request.result.body if request.result else request.poll_reply())
 
     def _limit_reply(self, request: GateRequest) -> Reply | None:
         state, agent = self._gate_state, request.agent
@@ -106,13 +119,38 @@ class RequestHandler:
             return None
         return replies.error(429, "too_many_waiting", message)
 
+    def _asking_limit_reply(self, agent: str) -> Reply | None:
+        """Refuses a call of an agent that has asked too often; records the first one and tells the operator."""
+        state = self._gate_state
+        refused = state.asking_limit.ask(agent)
+        if refused is None:
+            return None
+        most = state.asking_limit.most
+        if refused.first:
+            log.warning("%s has made %s requests in 10 minutes; more are refused", agent, most)
+            state.feed.publish("limited", {"agent": agent, "most": most, "seconds": refused.seconds})
+            state.spawn(self._record_limited(agent, most))
+        message = (
+            f"asked too often: this agent has made {most:,} requests in 10 minutes that a person must answer; "
+            f"try again in {refused.seconds} s"
+        )
+        return replace(replies.error(429, "asked_too_often", message), retry_after=refused.seconds)
+
+    async def _record_limited(self, agent: str, most: int) -> None:
+        """Records that an agent asked too often. If that fails, the refusal still counts."""
+        try:
+            await self._gate_state.recorder.record(EntryDraft(EntryKind.LIMITED, {"agent": agent, "most": most}))
+        except AileronError as error:
+            log.error("it could not be recorded that %s asked too often: %s", agent, error)
+
     def new_request(self, action: Action, args: JsonObject, asker: Asker, agent: str, id_: str = "") -> GateRequest:
         """Creates a request for a call; does not record it yet."""
         now, installed = self._gate_state.clock(), self._gate_state.installed
         call = installed.resolve(action, args)
+        canonical_args = canonical(call.args)
         return GateRequest(
             id=id_ or new_id(now),
-            fingerprint=fingerprint(agent, asker, action.name, call.args),
+            fingerprint=fingerprint(agent, asker, action.name, canonical_args),
             agent=agent,
             call=call,
             asker=asker,
@@ -121,22 +159,29 @@ class RequestHandler:
             asked_at=now,
             deadline=self._gate_state.deadline_for(action),
             preview_state=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
-            size=len(canonical(call.args)),
+            size=len(canonical_args),
         )
 
-    async def _record_and_open(self, request: GateRequest) -> None:
+    async def record_and_open(self, request: GateRequest) -> None:
         """Records a request, then opens it. Identical calls made in the meantime join this request."""
         try:
             recording = self._gate_state.recorder.record(self.request_entry(request))
             unshowable = await self._render(request)
             await recording
         except BaseException as error:
-            self._drop(request, error)
+            self.drop(request, error)
             if not isinstance(error, Exception):
                 raise
             return
+        await self._open_or_withdraw(request, unshowable)
+
+    async def open_recorded(self, request: GateRequest) -> None:
+        """Opens a request that is recorded and that no rule answered."""
+        await self._open_or_withdraw(request, await self._render(request))
+
+    async def _open_or_withdraw(self, request: GateRequest, unshowable: Exception | None) -> None:
         if unshowable:
-            self._drop(request, unshowable)
+            self.drop(request, unshowable)
             body: JsonObject = {"error": "nothing was run: the request could not be shown"}
             await self._gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, body, request.id))
         else:
@@ -146,12 +191,12 @@ class RequestHandler:
         """Builds what approvers are shown while the disk is busy; it is cached. Returns why that is not possible."""
         await asyncio.sleep(0)
         try:
-            self._gate_state.encoded_request(request)
+            await work_on(request.size, lambda: self._gate_state.encoded_request(request))
         except Exception as error:  # noqa: BLE001  # the request is being recorded and must be ended
             return error
         return None
 
-    def _drop(self, request: GateRequest, error: BaseException) -> None:
+    def drop(self, request: GateRequest, error: BaseException) -> None:
         """Forgets a request that could not be recorded or shown, and tells those who wait for it."""
         if not isinstance(error, AileronError):
             log.error("%s could not be recorded", request.id, exc_info=error)
@@ -185,17 +230,32 @@ class RequestHandler:
         request.recorded.set_result(None)
         gate_state.feed.publish("pending", gate_state.encoded_request(request))
         left = gate_state.seconds_left(request)
-        gate_state.schedule(request, left, lambda: self.expire_if_late(request))
         half = (request.expires_at - request.asked_at).total_seconds() / 2
-        if half * 2 > _MIN_WAIT_FOR_REMINDER and left > half:
-            gate_state.schedule(request, left - half, lambda: self._remind(request))
-        gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
+        self._start_timers(request, left, left - half)
+        if request.fetched is None:
+            gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
+        else:  # it was fetched for a rule that did not answer the request
+            gate_state.spawn(self.record_shown([request]))
+
+    def _start_timers(self, request: GateRequest, left: float, reminder: float) -> None:
+        """Schedules the end of a request and a reminder, both in seconds from now."""
+        self._gate_state.schedule(request, left, lambda: self.expire_if_late(request))
+        if reminder > 0 and left > _MIN_WAIT_FOR_REMINDER:
+            self._gate_state.schedule(request, reminder, lambda: self._remind(request))
+
+    def deadline_moved(self, request: GateRequest, deadline: RequestDeadline) -> None:
+        """Lets a request wait until a deadline that is already recorded, and reports it."""
+        request.deadline = deadline
+        self._gate_state.cancel_timers(request)
+        left = self._gate_state.seconds_left(request)
+        self._start_timers(request, left, left / 2)
+        self._gate_state.announce(request)
 
     def expire_if_late(self, request: GateRequest) -> None:
         """Ends a request whose deadline has passed. A timer can be early, because clocks are adjusted."""
         if request.is_waiting:
             if self._gate_state.is_late(request):
-                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+                self.expire(request)
             else:
                 left = max(_SHORTEST_TIMER, self._gate_state.seconds_left(request))
                 self._gate_state.schedule(request, left, lambda: self.expire_if_late(request))
@@ -204,7 +264,11 @@ class RequestHandler:
         """Ends every request whose deadline has passed; the timers do not run while the machine sleeps."""
         for request in self._gate_state.pending():
             if self._gate_state.is_late(request):
-                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+                self.expire(request)
+
+    def expire(self, request: GateRequest) -> None:
+        """Ends a request because nobody answered before its deadline."""
+        self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED, missed=request.deadline))
 
     def _remind(self, request: GateRequest) -> None:
         if request.state is RequestState.PENDING:
@@ -228,6 +292,7 @@ class RequestHandler:
                 return  # if the call was resolved again meanwhile, its own preview is on its way
             request.fetched, request.preview_state, request.edit = fetched, PreviewState.READY, None
             request.revision += 1
+            await work_on(request.size, request.render)
         try:
             await self.record_shown([request])
         except AileronError as error:
@@ -336,13 +401,16 @@ class RequestHandler:
         waiting = [request for request in self._gate_state.pending() if request.agent == agent]
         await asyncio.gather(*(self.end_unanswered(request, RequestState.WITHDRAWN, why) for request in waiting))
 
-    async def end_unanswered(self, request: GateRequest, state: RequestState, why: str = "") -> None:
+    async def end_unanswered(
+        self, request: GateRequest, state: RequestState, why: str = "", missed: RequestDeadline | None = None
+    ) -> None:
         """Ends a request that expired or was withdrawn, unless it was just answered.
 
-        `why` says why the gate withdrew it; by default the agent did.
+        `why` says why the gate withdrew it; by default the agent did. `missed` is the deadline of one that expired; if
+        another deadline was recorded meanwhile, the request waits on.
         """
         async with request.end_lock:
-            if request.state is not RequestState.PENDING:
+            if request.state is not RequestState.PENDING or missed not in (None, request.deadline):
                 return
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
             with contextlib.suppress(AileronError):

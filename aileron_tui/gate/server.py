@@ -20,6 +20,7 @@ from aileron_tui import __version__
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.values import dataclass
+from aileron_tui.files.freed_memory import return_freed_memory
 from aileron_tui.files.private_files import write_private
 from aileron_tui.gate import approver_socket
 from aileron_tui.gate.gate_connection import GateConnection, GateServer
@@ -193,6 +194,7 @@ async def started_gate(
     # Bind before the gate starts, so that a port in use leaves no entries in the ledger.
     listener = bind(address)
     try:
+        return_freed_memory()
         with _log_to(gate_log), _short_turns_for_threads(), ExitStack() as after_start:
             await gate.start()
             try:

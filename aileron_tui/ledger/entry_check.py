@@ -1,10 +1,12 @@
 """Verifies a ledger from the first entry to the last, in constant memory.
 
-Five things are checked, entry by entry: that the hashes form one chain without gaps; that every decision has a valid
+Six things are checked, entry by entry: that the hashes form one chain without gaps; that every decision has a valid
 signature by a key that was enrolled and not revoked at that point; that the head in the signed decision is a head of
 this chain and not older than the request it answers (so the operator's signature covers the past, and no decision can
-be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; and
-that an approver signed every change to an agent, over the entry just before it. The report names the first bad entry.
+be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; that an
+approver signed every extension of a deadline, before that deadline and within the limit; and that an approver signed
+every change to an agent, over the entry just before it, and every change to a rule. A request that a rule answered must
+be within the reach of that rule, which must be in force. The report names the first bad entry.
 
 For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
 the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.
@@ -20,22 +22,29 @@ from dataclasses import field
 from typing import Final, Protocol
 
 from aileron_tui.core.agent_change import AGENT_CHANGES
+from aileron_tui.core.deadline_extension import Extension
+from aileron_tui.core.deadline_extension import objection as extension_objection
 from aileron_tui.core.decision import Statement
 from aileron_tui.core.entry_chain import GENESIS, BodyRemoved, ChainFault, ChainWalker, Damage, Entry, decode, link
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
-from aileron_tui.core.jsontext import Json, JsonError
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.rule_answer import RuleAnswer
+from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
+from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, is_late, ungated
+from aileron_tui.ledger.entry_rules import EVENTS, RULE_VERDICTS, VERDICTS, WINDOW, is_late, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import open_id_set
+from aileron_tui.ledger.request_deadline import RequestDeadline, read_deadline
 from aileron_tui.ledger.request_status import daemon_of, objection, read_told
 from aileron_tui.ledger.store import IdSet, Stored
 
 _KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
+_CHANGE_DAMAGE: Final = {"key": Damage.KEY, "agent": Damage.AGENT, "rule": Damage.RULE}
 _FINAL: Final = frozenset(state for state in RequestState if state.final)
 
 Shown = Callable[[str], tuple[int, str] | None]
@@ -54,8 +63,20 @@ class Signers(Protocol):
         `follows` says whether a hash is that of the entry just before an entry number.
         """
 
+    def learn_rule(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
+        """Processes a change to a rule. Raises AileronError if the entry is not valid.
+
+        `is_recent` says whether a hash is that of an entry shortly before an entry number.
+        """
+
+    def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
+        """The answer of a rule to a request, given the body that made it. Raises AileronError if it is not valid."""
+
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """The statement of a valid envelope and its signer's fingerprint, or what is wrong with the envelope."""
+
+    def check_extension(self, envelope: Json) -> tuple[Extension, str] | tuple[Damage, str]:
+        """The extension in a valid envelope and its signer's fingerprint, or what is wrong with the envelope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +88,27 @@ class CheckReport:
     decisions: Mapping[str, int]
     key_changes: tuple[int, ...]
     agent_changes: tuple[int, ...] = ()
+    rule_changes: tuple[int, ...] = ()
+    rule_answers: Mapping[str, int] = field(default_factory=dict)
     fault: ChainFault | None = None
     notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class _OpenRequest:
-    """A request that has not ended yet. A daemon's request ends only when the daemon reports it."""
+    """A request that has not ended yet. A daemon's request ends only when the daemon reports it.
+
+    `body` is that of the entry that made it, as long as it is not answered. `shown` is the digest of its last preview.
+    """
 
     state: RequestState
     seq: int
     daemon: bool = False
     told: bool = False
     digest: str = ""
+    deadline: RequestDeadline | None = None
+    shown: str = ""
+    body: JsonObject | None = None
 
 
 class _BadEntry(Exception):
@@ -115,6 +144,8 @@ class _Verification:
     decisions: Counter[str] = field(default_factory=Counter)
     key_changes: list[int] = field(default_factory=list)
     agent_changes: list[int] = field(default_factory=list)
+    rule_changes: list[int] = field(default_factory=list)
+    rule_answers: Counter[str] = field(default_factory=Counter)
     latest: str = ""
     differs: ChainFault | None = None
     notes: list[str] = field(default_factory=list)
@@ -167,24 +198,57 @@ class _Verification:
             self._decided(entry)
         elif entry.kind in EVENTS:
             self._step(entry)
+        elif entry.kind == EntryKind.EXTENDED:
+            self._extended(entry)
         elif entry.kind == EntryKind.TOLD:
             self._told(entry)
         elif (
             entry.kind == EntryKind.EDITED and entry.request not in self.requests and entry.request not in self.finished
         ):
             raise _BadEntry(Damage.TOLD, f"request {entry.request} was never made, but is reported as edited")
-        elif entry.kind in _KEYS:
-            self.key_changes.append(entry.seq)
-            try:
-                self.signers.learn(entry)
-            except AileronError as error:
-                raise _BadEntry(Damage.KEY, str(error)) from None
-        elif entry.kind in AGENT_CHANGES:
-            self.agent_changes.append(entry.seq)
-            try:
-                self.signers.learn_agent(entry, lambda head, seq: self.heads[(seq - 1) % WINDOW] == head)
-            except AileronError as error:
-                raise _BadEntry(Damage.AGENT, str(error)) from None
+        elif entry.kind == EntryKind.RULED:
+            self._ruled(entry)
+        elif entry.kind == EntryKind.PREVIEWED and (known := self.requests.get(entry.request)):
+            known.shown = str(entry.body.get("digest", ""))
+        else:
+            self._learn(entry)
+
+    def _learn(self, entry: Entry) -> None:
+        """Processes a change of keys, agents or rules."""
+        signers = self.signers
+        try:
+            if entry.kind in _KEYS:
+                self.key_changes.append(entry.seq)
+                signers.learn(entry)
+            elif entry.kind in AGENT_CHANGES:
+                self.agent_changes.append(entry.seq)
+                signers.learn_agent(entry, lambda head, seq: self.heads[(seq - 1) % WINDOW] == head)
+            elif entry.kind in RULE_CHANGES:
+                self.rule_changes.append(entry.seq)
+                signers.learn_rule(entry, self._is_recent)
+        except AileronError as error:
+            raise _BadEntry(_CHANGE_DAMAGE[entry.kind.partition(".")[0]], str(error)) from None
+
+    def _is_recent(self, head: str, seq: int) -> bool:
+        numbers = range(seq - 1, max(1, seq - HEAD_WINDOW) - 1, -1)
+        return any(self.heads[number % WINDOW] == head for number in numbers)
+
+    def _ruled(self, entry: Entry) -> None:
+        known = self.requests.get(entry.request)
+        if known is None or known.daemon or known.body is None:
+            raise _BadEntry(Damage.REPEATED, f"a rule answered {entry.request}, which does not wait here")
+        try:
+            answer = self.signers.check_answer(entry, known.body)
+        except AileronError as error:
+            raise _BadEntry(Damage.RULE, f"request {entry.request}: {error}") from None
+        if answer.shown and answer.shown != known.shown:
+            raise _BadEntry(Damage.RULE, f"request {entry.request}: the rule was applied to another preview")
+        state = self._advance(entry, RULE_VERDICTS[answer.verdict])
+        self.rule_answers[answer.rule] += 1
+        if state in _FINAL:
+            self._ended(entry.request, state)
+        else:
+            known.state, known.digest, known.body = state, answer.digest, None
 
     def _step(self, entry: Entry) -> None:
         known = self.requests.get(entry.request)
@@ -196,7 +260,10 @@ class _Verification:
             raise _BadEntry(Damage.REPEATED, f"request {entry.request} belongs to a daemon and cannot run here")
         state = self._advance(entry, EVENTS[EntryKind(entry.kind)])
         if known is None:
-            self.requests[entry.request] = _OpenRequest(state, entry.seq, "daemon" in entry.body)
+            is_daemons, deadline = "daemon" in entry.body, read_deadline(entry.body)
+            self.requests[entry.request] = _OpenRequest(
+                state, entry.seq, is_daemons, deadline=deadline, body=entry.body
+            )
             if "daemon" in entry.body and not daemon_of(entry.body):
                 raise _BadEntry(Damage.TOLD, f"request {entry.request} does not name its daemon")
         elif state in _FINAL:
@@ -220,7 +287,22 @@ class _Verification:
         if state in _FINAL and not known.daemon:
             self._ended(entry.request, state)
         else:
-            known.state, known.digest = state, statement.digest
+            known.state, known.digest, known.body = state, statement.digest, None
+
+    def _extended(self, entry: Entry) -> None:
+        extension, text = self.signers.check_extension(entry.body.get("envelope"))
+        if isinstance(extension, Damage):
+            raise _BadEntry(extension, text)
+        self._advance(entry, RequestEvent.EXTEND)
+        known = self.requests[entry.request]
+        if known.deadline is None or known.daemon:
+            raise _BadEntry(Damage.SIGNATURE, f"request {entry.request} has no deadline that can be extended")
+        if why := extension_objection(extension, entry.request, known.deadline.expires, known.deadline.latest):
+            raise _BadEntry(Damage.SIGNATURE, why)
+        if entry.time >= extension.before:
+            raise _BadEntry(Damage.SIGNATURE, f"request {entry.request} had ended at {extension.before}")
+        self._check_head(entry, extension.head, known.seq)
+        known.deadline = known.deadline.moved_to(moment(extension.expires))
 
     def _told(self, entry: Entry) -> None:
         told, known = read_told(entry.body), self.requests.get(entry.request)
@@ -269,11 +351,14 @@ class _Verification:
             raise _BadEntry(Damage.UNREADABLE, detail) from None
         if late:
             raise _BadEntry(Damage.SIGNATURE, f"it expired at {statement.expires}")
+        self._check_head(entry, statement.head, asked)
+
+    def _check_head(self, entry: Entry, head: str, asked: int) -> None:
         oldest = max(asked, entry.seq - WINDOW + 1)
         for seq in range(entry.seq - 1, oldest - 1, -1):
-            if self.heads[seq % WINDOW] == statement.head:
+            if self.heads[seq % WINDOW] == head:
                 return
-        detail = f"none of the entries {oldest} to {entry.seq - 1} has its head {statement.head}"
+        detail = f"none of the entries {oldest} to {entry.seq - 1} has its head {head}"
         raise _BadEntry(Damage.HEAD, detail)
 
     def _clock_went_back(self, entry: Entry) -> None:
@@ -291,6 +376,8 @@ class _Verification:
             dict(self.decisions),
             tuple(self.key_changes),
             tuple(self.agent_changes),
+            tuple(self.rule_changes),
+            dict(self.rule_answers),
             fault,
             tuple(self.notes),
         )

@@ -9,17 +9,24 @@ from typing import Final
 
 from aileron_tui.core.agent_change import AGENT_CHANGES, read_change
 from aileron_tui.core.agent_change import objection as agent_objection
+from aileron_tui.core.deadline_extension import objection as extension_objection
+from aileron_tui.core.deadline_extension import recorded_extension
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.outcomes import ELSEWHERE
+from aileron_tui.core.rule import RuleVerdict
+from aileron_tui.core.rule_answer import answer_problem, read_answer
+from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES, signer_of
+from aileron_tui.core.rule_change import objection as rule_objection
+from aileron_tui.core.rule_change import read_change as read_rule_change
 from aileron_tui.core.states import RequestEvent, advance
 from aileron_tui.core.times import moment
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.recorded_decision import Decision
-from aileron_tui.ledger.request_deadline import read_deadline
+from aileron_tui.ledger.request_deadline import RequestDeadline, current_deadline
 from aileron_tui.ledger.request_status import RequestStanding, daemon_of, objection, read_told
 from aileron_tui.ledger.store import RequestLookup
 
@@ -39,9 +46,12 @@ EVENTS: Final = {
     EntryKind.INTERRUPTED: RequestEvent.INTERRUPT,
     EntryKind.UNKNOWN: RequestEvent.END_UNKNOWN,
 }
+RULE_VERDICTS: Final = {RuleVerdict.ALLOW: RequestEvent.APPROVE, RuleVerdict.DENY: RequestEvent.DENY}
 VERDICTS: Final = {Verdict.APPROVE: RequestEvent.APPROVE, Verdict.DENY: RequestEvent.DENY}
 
-_CHECKED: Final = frozenset({*EVENTS, EntryKind.DECIDED, EntryKind.TOLD, EntryKind.EDITED})
+_CHECKED: Final = frozenset(
+    {*EVENTS, EntryKind.DECIDED, EntryKind.RULED, EntryKind.TOLD, EntryKind.EDITED, EntryKind.EXTENDED}
+)
 
 
 def ungated(entry: Entry) -> bool:
@@ -58,6 +68,8 @@ def admit(
     """
     if entry.kind in AGENT_CHANGES:
         _admit_agent_change(ledger, entry)
+    if entry.kind in RULE_CHANGES:
+        _admit_rule_change(ledger, entry)
     if entry.kind not in _CHECKED:
         return
     known = ledger.standing(entry.request)
@@ -66,12 +78,68 @@ def admit(
     elif entry.kind == EntryKind.EDITED:
         if known is None or known.surface != ELSEWHERE:
             raise EntryRefused("only a request answered elsewhere can be reported as edited", entry.request)
+    elif entry.kind == EntryKind.EXTENDED:
+        _admit_extension(ledger, entry, known, latest, boot_clock)
     elif entry.kind == EntryKind.DECIDED:
         _admit_decision(ledger, entry, known, decision)
         if decision and decision[0].verdict is Verdict.APPROVE and known and not known.daemon:
-            _admit_in_time(ledger, entry, known, latest, boot_clock)
+            _admit_in_time(ledger, entry, ledger.entry(known.seq), latest, boot_clock)
+    elif entry.kind == EntryKind.RULED:
+        _admit_rule_answer(ledger, entry, known, latest, boot_clock)
     else:
         _admit_step(entry, known)
+
+
+def _admit_rule_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a change that does not fit those before it. Its readers verify the signature."""
+    try:
+        change, _ = read_rule_change(entry)
+    except JsonError as error:
+        raise EntryRefused("the change to a rule is not valid", str(error)) from None
+    earlier = ledger.rule_changes(change.id)
+    if why := rule_objection({change.id: EntryKind(earlier[-1].kind)} if earlier else {}, change, entry.time):
+        raise EntryRefused("the rule cannot be changed", why)
+    if ledger.position(change.head, max(1, entry.seq - HEAD_WINDOW), entry.seq) is None:
+        raise EntryRefused("the change to a rule was not signed over a recent head of the ledger", change.head)
+
+
+def _admit_rule_answer(
+    ledger: RequestLookup, entry: Entry, known: RequestStanding | None, latest: datetime, boot_clock: BootClock
+) -> None:
+    """Refuses the answer of a rule that is not in force or does not match. Its readers verify the signature."""
+    made = ledger.entry(known.seq) if known and not known.daemon else None
+    if known is None or made is None:
+        raise EntryRefused("a rule can answer only a request of this gate", entry.request)
+    try:
+        answer = read_answer(entry.body)
+        changes = ledger.rule_changes(answer.rule)
+        change, _ = read_rule_change(changes[0]) if changes else (None, None)
+    except JsonError as error:
+        raise EntryRefused("the answer of the rule is not valid", str(error)) from None
+    advance(known.state, RULE_VERDICTS[answer.verdict])
+    if change is None or change.rule is None or (changes[0].seq, signer_of(changes[0])) != (answer.made, answer.signer):
+        raise EntryRefused(f"there is no rule {answer.rule} in entry {answer.made}", entry.request)
+    if len(changes) > 1 or _is_revoked(ledger, answer.signer):
+        raise EntryRefused(f"{answer.rule} is no longer in force", entry.request)
+    now = max(moment(entry.time), latest)
+    if why := answer_problem(answer, change.rule, made.body, now) or _run_out(changes[0], boot_clock):
+        raise EntryRefused("the rule does not answer this request", f"{entry.request}: {why}")
+    if answer.verdict is RuleVerdict.ALLOW:
+        _admit_in_time(ledger, entry, made, latest, boot_clock)
+
+
+def _is_revoked(ledger: RequestLookup, signer: str) -> bool:
+    changes = ledger.key_changes()
+    return any(entry.kind == EntryKind.KEY_REVOKED and entry.body.get("fingerprint") == signer for entry in changes)
+
+
+def _run_out(made: Entry, boot_clock: BootClock) -> str:
+    """Why a rule has ended by the clock that nobody can set, or "" if it has not."""
+    match made.body.get("deadline"):
+        case {"boot": str() as boot, "uptime_ms": int() as uptime_ms}:
+            if boot and boot == boot_clock.boot and boot_clock.seconds() * 1000 >= uptime_ms:
+                return "its time has run out, even though the clock was set back"
+    return ""
 
 
 def _admit_agent_change(ledger: RequestLookup, entry: Entry) -> None:
@@ -108,12 +176,35 @@ def _admit_report(entry: Entry, known: RequestStanding | None) -> None:
 
 
 def _admit_in_time(
-    ledger: RequestLookup, entry: Entry, known: RequestStanding, latest: datetime, boot_clock: BootClock
+    ledger: RequestLookup, entry: Entry, made: Entry | None, latest: datetime, boot_clock: BootClock
 ) -> None:
-    made = ledger.entry(known.seq)
-    deadline = read_deadline(made.body) if made else None
+    deadline = current_deadline(made, ledger.extensions(entry.request)) if made else None
     if deadline and (why := deadline.passed(max(moment(entry.time), latest), boot_clock)):
         raise DeadlinePassed("the request can no longer be approved", f"{entry.request}: {why}")
+
+
+def _deadline(ledger: RequestLookup, request: str, known: RequestStanding) -> RequestDeadline | None:
+    made = ledger.entry(known.seq)
+    return current_deadline(made, ledger.extensions(request)) if made else None
+
+
+def _admit_extension(
+    ledger: RequestLookup, entry: Entry, known: RequestStanding | None, latest: datetime, boot_clock: BootClock
+) -> None:
+    """Refuses an extension that does not fit the deadline, or comes after it. Its recorder verifies the signature."""
+    advance(known.state if known else None, RequestEvent.EXTEND)
+    deadline = _deadline(ledger, entry.request, known) if known and not known.daemon else None
+    if deadline is None or known is None:
+        raise EntryRefused("this request has no deadline that can be extended", entry.request)
+    try:
+        extension, _ = recorded_extension(entry)
+    except JsonError as error:
+        raise EntryRefused("an extension needs its signed envelope", str(error)) from None
+    if why := deadline.passed(max(moment(entry.time), latest), boot_clock):
+        raise DeadlinePassed("the request can no longer be extended", f"{entry.request}: {why}")
+    if why := extension_objection(extension, entry.request, deadline.expires, deadline.latest):
+        raise EntryRefused("the deadline cannot be extended", why)
+    _check_head(ledger, extension.head, entry, known, "the extension")
 
 
 def _admit_decision(
@@ -131,11 +222,16 @@ def _admit_decision(
         raise EntryRefused("the decision has no valid expiry", statement.expires) from None
     if late:
         raise EntryRefused("the decision has expired", f"at {statement.expires}", "Decide again.")
+    _check_head(ledger, statement.head, entry, known, "the decision")
+
+
+def _check_head(ledger: RequestLookup, head: str, entry: Entry, known: RequestStanding | None, what: str) -> None:
+    """Refuses something signed over a head that is not in this ledger, or that is older than the request."""
     oldest = max(known.seq if known else 0, entry.seq - WINDOW + 1)
-    if ledger.position(statement.head, oldest, entry.seq) is None:
+    if ledger.position(head, oldest, entry.seq) is None:
         raise EntryRefused(
-            "the decision was signed over a ledger head that is older than the request or unknown",
-            statement.head,
+            f"{what} was signed over a ledger head that is older than the request or unknown",
+            head,
             "Sign over the head that came with the prompt.",
         )
 

@@ -9,19 +9,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.core.deadline_extension import recorded_extension
 from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
-from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE
-from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
-from aileron_tui.ledger.history_filter import PAGE, HistoryFilter
+from aileron_tui.ledger.history_filter import OUTCOMES, PAGE, HistoryFilter
+from aileron_tui.ledger.history_summaries import summaries
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.ledger.recorded_decision import decision_of, edits_of
+from aileron_tui.ledger.store import LedgerView
 
-SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "agent", "before", "limit")
+SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "agent", "signer", "before", "limit")
 
 _MOST_REQUESTS: Final = 500
 _LONGEST_TEXT: Final = 1000
@@ -50,8 +53,8 @@ def read_search(query: Query) -> HistoryPageQuery:
     if len(text) > _LONGEST_TEXT:
         raise BadHistoryQuery(f"text: longer than {_LONGEST_TEXT} characters")
     outcomes = tuple(query.get("outcome", ()))
-    if odd := [outcome for outcome in outcomes if outcome not in set(RequestState)]:
-        raise BadHistoryQuery(f"outcome: {odd[0][:40]!r} is not one of {', '.join(RequestState)}")
+    if odd := [outcome for outcome in outcomes if outcome not in OUTCOMES]:
+        raise BadHistoryQuery(f"outcome: {odd[0][:40]!r} is not one of {', '.join(OUTCOMES)}")
     wanted = HistoryFilter(
         text,
         time(query, "since"),
@@ -60,17 +63,24 @@ def read_search(query: Query) -> HistoryPageQuery:
         tuple(query.get("surface", ())),
         tuple(query.get("action", ())),
         tuple(query.get("agent", ())),
+        one(query, "signer"),
     )
     before = number(query, "before", 0, None) or None
+    if before and wanted.signer:
+        raise BadHistoryQuery("before: cannot be used with signer")
     return HistoryPageQuery(wanted, before, number(query, "limit", PAGE, _MOST_REQUESTS))
 
 
-def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
-    """One page, newest first. `next` is the value of `before` for the following page, or null at the end."""
+def search(ledger: Path, wanted: HistoryPageQuery, *, previews: bool = False) -> JsonObject:
+    """One page, newest first. `next` is the value of `before` for the following page, or null at the end.
+
+    Each item has a summary. It shows fetched values only with `previews`, for somebody who may see previews.
+    """
     with open_reader(ledger) as reader:
         found = reader.page(wanted.filter, before=wanted.before, limit=wanted.limit + 1)
-    page = found[: wanted.limit]
-    items: list[Json] = [asdict(record) for record in page]
+        page = found[: wanted.limit]
+        texts = list(summaries(reader, page, previews=previews))
+    items: list[Json] = [asdict(record) | {"summary": [*text]} for record, text in zip(page, texts, strict=True)]
     return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
 
 
@@ -79,10 +89,27 @@ def past(ledger: Path, request: str) -> JsonObject | None:
     with open_reader(ledger) as reader:
         record = reader.find(request)
         entries = reader.of_request(request)
+        names: list[Json] = [*extended_by(entries, reader)]
     if record is None:
         return None
     steps: list[Json] = [entry.fields() for entry in entries]
-    return {"request": asdict(record), "entries": steps, "edit": edit(record, entries)}
+    return {"request": asdict(record), "entries": steps, "edit": edit(record, entries), "extended_by": names}
+
+
+def extended_by(entries: Sequence[Entry], ledger: LedgerView) -> tuple[str, ...]:
+    """Who extended the deadline of a request with these entries, each time: the name of the key, without verifying."""
+    extensions = [entry for entry in entries if entry.kind == EntryKind.EXTENDED]
+    if not extensions:
+        return ()
+    names = {str(change.body.get("fingerprint")): str(change.body.get("name")) for change in ledger.key_changes()}
+    return tuple(names.get(signer, signer) for signer in map(_signer, extensions))
+
+
+def _signer(extension: Entry) -> str:
+    try:
+        return recorded_extension(extension)[1]
+    except JsonError:
+        return "an unknown key"
 
 
 def edit(record: HistoryRecord, entries: Sequence[Entry]) -> JsonObject | None:

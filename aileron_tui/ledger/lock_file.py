@@ -34,6 +34,7 @@ class LockFile:
         except OSError as error:
             raise LedgerUnusable("the ledger cannot be locked", f"{path}: {error.strerror}") from None
         self._path = path
+        self._identity = _identity(os.fstat(self._file))
         self._who: JsonObject = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -87,8 +88,7 @@ class LockFile:
             there = os.lstat(self._path)
         except OSError:
             there = None
-        here = os.fstat(self._file)
-        if there is None or (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino):
+        if there is None or _identity(there) != self._identity:
             hint = "Stop the gate, check that no other gate is running on this folder, and start it again."
             raise LedgerReplaced("the lock of the ledger was removed or replaced", str(self._path), hint)
 
@@ -112,6 +112,10 @@ def noted_head(path: Path) -> Head | None:
         return _head(path.read_bytes()[:_SIZE])
     except OSError:
         return None
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _fields(data: bytes) -> JsonObject:

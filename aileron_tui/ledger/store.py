@@ -10,7 +10,7 @@ implement the protocols, pass `tests/ledger/store_contract.py`, and be chosen in
     IdSet          a set of ids that may not fit into memory
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 from datetime import datetime
@@ -25,6 +25,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.history_filter import ALL, PAGE, HistoryFilter
 from aileron_tui.ledger.request_status import RequestStanding
+from aileron_tui.ledger.rule_calls import CallFilter, RecordedCall, RuleUse
 
 LARGEST_ENTRY: Final = 4 * 1024 * 1024
 LOCK_SECONDS: Final = 2.0
@@ -64,8 +65,17 @@ class RequestLookup(Protocol):
     def entry(self, seq: int) -> Entry | None:
         """The entry with this number, or None."""
 
+    def extensions(self, request: str) -> tuple[Entry, ...]:
+        """Every entry that extended the deadline of a request, in order."""
+
     def agent_changes(self) -> tuple[Entry, ...]:
         """Every entry that adds, rotates or revokes an agent, in order."""
+
+    def key_changes(self) -> tuple[Entry, ...]:
+        """Every entry that changes who may approve, in order."""
+
+    def rule_changes(self, id_: str = "") -> tuple[Entry, ...]:
+        """Every entry that makes or ends a rule, or this rule, in order."""
 
 
 class LedgerView(RequestLookup, Protocol):
@@ -94,17 +104,32 @@ class LedgerView(RequestLookup, Protocol):
     def of_request(self, request: str) -> tuple[Entry, ...]:
         """Every entry about a request, in order."""
 
+    def recorded_call(self, request: str, largest: int) -> tuple[Entry, ...]:
+        """The entries with the inputs and the kept previews of a request, in order, without those that are larger.
+
+        `largest` is a number of bytes. There may be other entries among them.
+        """
+
     def unfinished(self, most: int) -> tuple[str, ...]:
         """The ids of daemons' requests that were approved and whose end is not known, newest first."""
-
-    def key_changes(self) -> tuple[Entry, ...]:
-        """Every entry that changes who may approve, in order."""
 
     def last_key_change(self) -> int:
         """The number of the last entry that changed who may approve, or 0."""
 
     def last_agent_change(self) -> int:
         """The number of the last entry that added, rotated or revoked an agent, or 0."""
+
+    def last_rule_change(self) -> int:
+        """The number of the last entry that made or ended a rule, or 0."""
+
+    def calls(self, wanted: CallFilter) -> Iterator[RecordedCall]:
+        """The past calls that may match, newest first."""
+
+    def count_calls(self, wanted: CallFilter) -> int:
+        """How many calls of the agent to the action there were since the time."""
+
+    def rule_uses(self) -> Mapping[str, RuleUse]:
+        """How often each rule answered a request, by its id."""
 
     def nonce_used(self, nonce: str) -> bool:
         """Whether a recorded decision has this nonce."""

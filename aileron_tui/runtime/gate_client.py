@@ -19,18 +19,18 @@ import base64
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import Json, JsonObject, canonical
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.times import utc_now
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, NotAllowed, RuntimeFault
 from aileron_tui.runtime.gate_discovery import START, FoundGate
@@ -42,6 +42,13 @@ from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.envelope import Envelope, sign
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
+
+if TYPE_CHECKING:  # a console draws its first frame before it needs rules
+    from aileron_tui.core.rule import Rule
+    from aileron_tui.core.rule_change import RuleChange
+    from aileron_tui.core.rule_list import ListedRule, RuleOffers
+
+T = TypeVar("T")
 
 LONGEST_WAIT: Final = 300
 DECIDE_SECONDS: Final = 150.0
@@ -65,11 +72,12 @@ def verified_instance(connection: HttpConnection, found: FoundGate) -> str:
     instance = health.get("instance")
     if health.get("service") != "aileron" or not isinstance(instance, str):
         raise InvalidReply(f"the program at {found.url} is not a gate", hint=START)
-    _check_instance(found, instance)
+    check_instance(found, instance)
     return instance
 
 
-def _check_instance(found: FoundGate, instance: str) -> None:
+def check_instance(found: FoundGate, instance: str) -> None:
+    """Refuses a gate that is not the one that was found."""
     if found.instance not in ("", instance):
         detail = f"{found.url} is now {instance}, not {found.instance}"
         raise NoGate("another gate has replaced the one that was found", detail, "Try again.")
@@ -188,6 +196,18 @@ class ApproverClient:
         path = f"/v1/action-approvals/{_path_segment(id_)}/fetched"
         return self._ask("GET", path, seconds=40.0).get("fetched")
 
+    def extend(self, request: Request) -> Request:
+        """Signs and sends five more minutes to answer; returns the request with its new deadline.
+
+        If the deadline is no longer the one that the request shows, somebody else has just extended it.
+        """
+        now = self.item(request.id)
+        if now.expires_at != request.expires_at:
+            return now
+        envelope = sign(now.extension(surface=self._surface, now=self._clock()), self._key)
+        path = f"/v1/action-approvals/{_path_segment(request.id)}/extend"
+        return self._read(self._ask("POST", path, {"envelope": envelope.fields()}).get("item"), request.id)
+
     def decide(
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
@@ -245,6 +265,41 @@ class ApproverClient:
         """Everything the ledger has about one request."""
         return self._ask("GET", f"/v1/history/{_path_segment(id_)}")
 
+    def rules(self) -> tuple["ListedRule", ...]:
+        """All rules, newest first."""
+        from aileron_tui.core.rule_list import read_listed  # noqa: PLC0415  # not needed before the first frame
+
+        items = self._ask("GET", "/v1/rules").get("rules")
+        if not isinstance(items, list):
+            raise InvalidReply("the gate's reply contains no list of rules")
+        return _checked(lambda: tuple(read_listed(item, f"$.rules[{index}]") for index, item in enumerate(items)))
+
+    def rule_offers(self, id_: str) -> "RuleOffers":
+        """The rules that can be made from a request, narrowest first, and what each would have answered."""
+        from aileron_tui.core.rule_list import read_offers  # noqa: PLC0415  # not needed before the first frame
+
+        reply = self._ask("GET", f"/v1/action-approvals/{_path_segment(id_)}/rules", seconds=60.0)
+        return _checked(lambda: read_offers(reply))
+
+    def make_rule(self, rule: "Rule") -> None:
+        """Signs a rule and makes it."""
+        from aileron_tui.core.rule_change import made  # noqa: PLC0415  # not needed before the first frame
+
+        self._change_rule(lambda head, time: made(rule, head, time))
+
+    def end_rule(self, id_: str) -> None:
+        """Signs the end of a rule and ends it."""
+        from aileron_tui.core.rule_change import ended  # noqa: PLC0415  # not needed before the first frame
+
+        self._change_rule(lambda head, time: ended(id_, head, time))
+
+    def _change_rule(self, change: Callable[[str, str], "RuleChange"]) -> None:
+        head = self._ask("GET", "/v1/rules").get("head")
+        if not isinstance(head, str):
+            raise InvalidReply("the gate's reply contains no head")
+        statement = change(head, timestamp(self._clock()))
+        self._ask("POST", "/v1/rules", {"envelope": sign(statement, self._key).fields()})
+
     def status(self) -> JsonObject:
         """The status of the gate."""
         return self._ask("GET", "/v1/status")
@@ -300,7 +355,7 @@ class ApproverClient:
         challenge, instance, ledger = (reply.get(name) for name in ("challenge", "instance", "ledger"))
         if not isinstance(challenge, str) or not isinstance(instance, str) or not isinstance(ledger, str):
             raise InvalidReply("the gate's reply contains no challenge")
-        _check_instance(self._found, instance)
+        check_instance(self._found, instance)
         if self._check_gate is not None:
             self._check_gate(self._found.url, ledger, instance)
         signature = base64.b64encode(self._key.sign(session_proof(challenge, instance, ledger))).decode()
@@ -315,6 +370,14 @@ class ApproverClient:
 def _path_segment(name: str) -> str:
     """Escapes a name for a URL path. An empty name becomes "-", so that the gate replies that it does not exist."""
     return quote(name, safe="") or "-"
+
+
+def _checked(read: Callable[[], T]) -> T:
+    """What `read` returns, or InvalidReply if it cannot read it."""
+    try:
+        return read()
+    except JsonError as error:
+        raise InvalidReply("the gate sent a rule that cannot be read", str(error)) from None
 
 
 def _asker_headers(asker: Asker) -> dict[str, str]:

@@ -44,6 +44,8 @@ def read_gate_request(value: Json, instance: str = "", source: str = "") -> Requ
         state=RequestState(texts["state"]),
         requested_at=texts["requested_at"],
         expires_at=_text(value, "expires_at", optional=True),
+        extendable_until=_text(value, "extendable_until", optional=True),
+        extended_by=_names(value.get("extended_by")),
         revision=revision if isinstance(revision, int) else 0,
         fetching=value.get("preview_state") == "fetching",
         instance=texts["instance"],
@@ -70,3 +72,7 @@ def _text(value: JsonObject, name: str, *, optional: bool = False) -> str:
     if not isinstance(found, str):
         raise InvalidReply("the gate sent a request with a required field missing", name)
     return found
+
+
+def _names(value: Json) -> tuple[str, ...]:
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()

@@ -134,6 +134,20 @@ def verify(  # noqa: PLR0913  # everything a decision is bound to must be named 
 ) -> Statement:
     """The statement of a decision that is valid now for this request. Raises EnvelopeRefused with the first reason."""
     statement = opened(read_envelope(data), keys)
+    check_decision(statement, now=now, instance=instance, request=request, digest=digest, seen_nonce=seen_nonce)
+    return statement
+
+
+def check_decision(  # noqa: PLR0913  # everything a decision is bound to must be named by the caller
+    statement: Statement,
+    *,
+    now: datetime,
+    instance: str,
+    request: str,
+    digest: str,
+    seen_nonce: Callable[[str], bool],
+) -> None:
+    """Raises EnvelopeRefused unless a statement whose signature was verified is valid now for this request."""
     if statement.instance != instance:
         raise EnvelopeRefused(RefusalReason.WRONG_INSTANCE, f"it names {statement.instance!r} instead of {instance!r}")
     if statement.request != request:
@@ -144,7 +158,6 @@ def verify(  # noqa: PLR0913  # everything a decision is bound to must be named 
     _check_time(statement, now)
     if seen_nonce(statement.nonce):
         raise EnvelopeRefused(RefusalReason.REPLAYED, f"nonce {statement.nonce}")
-    return statement
 
 
 def _check_time(statement: Statement, now: datetime) -> None:

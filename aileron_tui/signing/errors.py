@@ -5,10 +5,12 @@ SigningError
 │   └── NoKey        there is no such key
 ├── AgentFault       an agent cannot be added, rotated or revoked, or its ledger entry is not valid
 │   └── NoAgent      there is no such agent
+├── RuleFault        a rule cannot be made or ended, or its ledger entry is not valid
+│   └── NoRule       there is no such rule
 ├── NoTerminal       there is no terminal to ask the user for something
 ├── WrongSecret      the passphrase is wrong or missing
 ├── KeyLocked        a key that is locked cannot sign
-└── EnvelopeRefused  an envelope is not a valid decision; `reason` says why
+└── EnvelopeRefused  an envelope is not valid; `reason` says why
 """
 
 from enum import StrEnum
@@ -34,6 +36,14 @@ class AgentFault(SigningError):
 
 class NoAgent(AgentFault):
     """There is no such agent."""
+
+
+class RuleFault(SigningError):
+    """A rule that cannot be made or ended, or whose ledger entry is not valid."""
+
+
+class NoRule(RuleFault):
+    """There is no such rule."""
 
 
 class NoTerminal(SigningError):
@@ -66,7 +76,7 @@ class RefusalReason(StrEnum):
 
 
 class EnvelopeRefused(SigningError):
-    """An envelope that is not a valid decision."""
+    """An envelope that is not valid."""
 
     def __init__(self, reason: RefusalReason, detail: str = "", hint: str = "") -> None:
         super().__init__(f"decision refused, {reason}", detail, hint)

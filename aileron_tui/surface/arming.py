@@ -65,6 +65,10 @@ class Arming:
         """An answer came too early. Holding a key down or clicking repeatedly must not make it count."""
         self._disarm("your last answer came too early")
 
+    def asked_again(self) -> None:
+        """The console asks the operator to give an answer once more. The same key held down must not give it."""
+        self._disarm("the console just asked you once more")
+
     def keys_moved(self) -> None:
         """The keys that can be clicked have moved."""
         self._disarm("the keys just moved")

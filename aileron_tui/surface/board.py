@@ -102,6 +102,7 @@ class Board:
     _ended_at: dict[str, float] = field(default_factory=dict)
     _ended_in: Queue | None = None
     _counted: tuple[Queue | None, int] = (None, 0)
+    _counted_listed: tuple[Queue | None, str, int] = (None, "", 0)
     _searchable: "dict[str, tuple[Prompt, str]]" = field(default_factory=dict)
     _approved_since: dict[str, datetime] = field(default_factory=dict)
     _silent: set[str] = field(default_factory=set)
@@ -162,7 +163,12 @@ class Board:
 
     def set_pill(self, key: str, words: str, tone: Tone = Tone.QUIET, *, brief: str = "") -> None:
         """Shows what this surface is doing about a request."""
-        self._pills[key] = Pill(words, tone, brief)
+        self.show_pill(key, Pill(words, tone, brief))
+
+    def show_pill(self, key: str, pill: Pill) -> bool:
+        """Shows what this surface is doing about a request; returns whether that is new."""
+        before, self._pills[key] = self._pills.get(key), pill
+        return pill != before
 
     def clear_pill(self, key: str) -> None:
         """This surface is no longer doing anything about a request."""
@@ -303,6 +309,15 @@ class Board:
         if self._counted[0] is not self.queue:
             self._counted = self.queue, len(self.queue.waiting)
         return self._counted[1]
+
+    @property
+    def listed_waiting_count(self) -> int:
+        """How many waiting requests the filter lists; counted once for each queue and filter."""
+        if not self.filter:
+            return self.waiting_count
+        if self._counted_listed[0] is not self.queue or self._counted_listed[1] != self.filter:
+            self._counted_listed = self.queue, self.filter, sum(map(self.is_waiting, self.listed))
+        return self._counted_listed[2]
 
     @property
     def unreadable_count(self) -> int:

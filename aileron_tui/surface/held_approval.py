@@ -1,9 +1,12 @@
 """The undo window: an approval is held for a moment before it is sent, so that it can be undone."""
 
+from collections.abc import Iterator
+from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Protocol
 
 from aileron_tui.core.values import dataclass
+from aileron_tui.surface.board import Pill, Tone
 
 if TYPE_CHECKING:
     from aileron_tui.surface.answer_delivery import Answer
@@ -31,6 +34,44 @@ class HeldApproval:
     def seconds_left(self) -> float:
         """Seconds until it is sent; more than 0 as long as it is held."""
         return max(_SHOWN_AT_LEAST, self.send_at - monotonic())
+
+    @property
+    def pill(self) -> Pill:
+        """The state of its request, with the time left to undo."""
+        sends = f"sends in {ceil(self.seconds_left)} s"
+        return Pill(f"approved, {sends}", Tone.WARN, sends)
+
+
+class HeldApprovals:
+    """The approvals that are held now, at most one for each request, oldest first."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, HeldApproval] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[HeldApproval]:
+        return iter(tuple(self._held.values()))
+
+    def add(self, held: HeldApproval) -> None:
+        """Holds an approval."""
+        self._held[held.answer.request.key] = held
+
+    def of(self, key: str) -> HeldApproval | None:
+        """The approval of this request, if it is held."""
+        return self._held.get(key)
+
+    @property
+    def newest(self) -> HeldApproval | None:
+        """The approval that was given last."""
+        return next(reversed(self._held.values()), None)
+
+    def release(self, held: HeldApproval) -> "Answer":
+        """Holds an approval no longer; returns it."""
+        held.timer.stop()
+        self._held.pop(held.answer.request.key, None)
+        return held.answer
 
 
 def is_outdated(board: "Board", answer: "Answer") -> bool:

@@ -24,12 +24,14 @@ from aileron_tui.surface.history_records import (
     SourcedRecord,
     parse_local_time,
     read_page,
+    read_record,
     shown_in_ledger,
     shown_in_request,
 )
 
 PAGE_SIZE: Final = 50
 LARGEST_PAGE: Final = 500
+OWN_DECISIONS: Final = 20
 REPLY_SECONDS: Final = 3.0
 
 _KEPT_PLACES: Final = 32
@@ -93,12 +95,32 @@ class HistoryReader:
 
         A source that fails, or takes longer than `reply_seconds`, is reported as missing; a single source raises.
         """
-        sources = dict(self._sources())
-        names = query.get("source")
-        query = {name: value for name, value in query.items() if name != "source"}
+        sources, query = self._chosen(query)
+        page, place = self._read(query, sources, self._resume(before, sources), limit, reply_seconds)
+        more = any(at.fetched or not at.ended for at in place.sources.values())
+        return replace(page, older=self._keep(place)) if more else page
+
+    def newest(self, query: Query, limit: int = PAGE_SIZE) -> HistoryPage:
+        """The newest requests that match, without a place for older ones."""
+        sources, query = self._chosen(query)
+        return self._read(query, sources, self._resume(None, sources), limit, REPLY_SECONDS)[0]
+
+    def _chosen(self, query: Query) -> tuple[dict[str, HistorySource | None], Query]:
+        """The sources that a query asks for, and the query for each of them."""
+        sources, names = dict(self._sources()), query.get("source")
         if isinstance(names, list):
             sources = {name: source for name, source in sources.items() if name in names}
-        place = self._resume(before, sources)
+        return sources, {name: value for name, value in query.items() if name != "source"}
+
+    def _read(
+        self,
+        query: Query,
+        sources: Mapping[str, HistorySource | None],
+        place: _Place,
+        limit: int,
+        reply_seconds: float | None,
+    ) -> tuple[HistoryPage, _Place]:
+        """The page at a place, and the place after it."""
         short = [name for name, at in place.sources.items() if not at.ended and len(at.fetched) < limit]
         fetches = {name: _fetch(sources.get(name), name, query, place.sources[name].older, limit) for name in short}
         if self.several:
@@ -118,8 +140,7 @@ class HistoryReader:
                 ended = reply.older is None or not reply.requests or reply.older == places[name].older
                 places[name] = _SourcePlace(fetched, reply.older, ended)
         shown, places = _merge(places, limit)
-        more = any(at.fetched or not at.ended for at in places.values())
-        return HistoryPage(tuple(shown), self._keep(_Place(places, missing)) if more else None, missing)
+        return HistoryPage(tuple(shown), None, missing), _Place(places, missing)
 
     def _resume(self, before: int | None, sources: Mapping[str, HistorySource | None]) -> _Place:
         if before is None:
@@ -154,6 +175,19 @@ class HistoryReader:
         """The requests of the last `days` days, at most one large page. Sources do not report totals."""
         since = utc_now() - timedelta(days=days)
         return self.page({"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}, limit=LARGEST_PAGE)
+
+    def record(self, source: str, id_: str) -> SourcedRecord | None:
+        """One request as it is now, or None if it cannot be read."""
+        found = self._sources().get(source)
+        try:
+            return read_record(found.past(id_).get("request"), source) if found is not None else None
+        except AileronError:
+            return None
+
+    def own_decisions(self, signer: str) -> tuple[SourcedRecord, ...]:
+        """The last decisions signed with this key at any source, the last one first."""
+        page = self.newest({"signer": signer}, OWN_DECISIONS * max(1, len(self._sources())))
+        return tuple(sorted(page.requests, key=lambda record: record.decided, reverse=True)[:OWN_DECISIONS])
 
     def look_up(self, record: SourcedRecord) -> tuple[ShownPrompt, Request | None]:
         """What was shown for a request, from the source's memory or the ledger, else a note on where to find it."""

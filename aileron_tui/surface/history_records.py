@@ -1,26 +1,31 @@
 """Records of the history as a source sends them, checked, and their totals by day."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, fields, replace
 from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
 
 from aileron_tui.core.daemon_kinds import filled_in, split_by_origin
+from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.edits import arg_rows
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.outcome_words import ALLOWED
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
+from aileron_tui.core.summary import MOST_VALUES
+from aileron_tui.core.time_words import span
 from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import InvalidReply
 
-DIGEST_ONLY: Final = (
-    "Only the digest of the preview was kept. To keep previews, set keep_previews = true under [policy]."
+NOT_KEPT: Final = (
+    "The preview that was shown was not kept, only its digest. To keep previews from now on, write"
+    " keep_previews = true under [policy] in config.toml."
 )
 
 CUT: Final = "The call was too long to keep in full. Some inputs are cut off."
@@ -31,9 +36,13 @@ _LONGEST_SECONDS: Final = 1000 * 366 * 86400
 
 @dataclass(frozen=True, slots=True)
 class SourcedRecord(HistoryRecord):
-    """A record with the operator's name for its source, "" if there is only one. Its times are those of the source."""
+    """A record with the operator's name for its source, "" if there is only one, and the summary that the source made.
+
+    Its times are those of the source.
+    """
 
     source: str = ""
+    summary: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -74,7 +83,7 @@ class ShownPrompt:
     """What the operator was shown, as far as it was kept; `note` says what was not.
 
     `inputs` are what the agent sent, `filled` what a daemon filled in. If an edited call was approved, `asked` and
-    `asked_fetched` are the rows of the original call.
+    `asked_fetched` are the rows of the original call. `extended` says how often the deadline was extended, and by whom.
     """
 
     inputs: tuple[Row, ...] = ()
@@ -84,6 +93,7 @@ class ShownPrompt:
     asked: tuple[Row, ...] | None = None
     asked_fetched: tuple[Row, ...] | None = None
     filled: tuple[Row, ...] = ()
+    extended: str = ""
 
 
 _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name not in ("seq", "took", "edited"))
@@ -94,10 +104,11 @@ def read_page(answer: JsonObject, source: str = "") -> HistoryPage:
     items, older = answer.get("items"), answer.get("next")
     if not isinstance(items, list) or not (older is None or (isinstance(older, int) and older > 0)):
         raise InvalidReply("the reply is not a page of history")
-    return HistoryPage(tuple(_record(item, source) for item in items), older)
+    return HistoryPage(tuple(read_record(item, source) for item in items), older)
 
 
-def _record(value: Json, source: str) -> SourcedRecord:
+def read_record(value: Json, source: str = "") -> SourcedRecord:
+    """Reads one record from the reply of a source, or raises InvalidReply."""
     if not isinstance(value, dict):
         raise InvalidReply("the history contains something that is not a request")
     texts: dict[str, str] = {}
@@ -111,7 +122,13 @@ def _record(value: Json, source: str) -> SourcedRecord:
         raise InvalidReply("the history contains an invalid request", "seq, took, edited")
     if took is not None and not 0 <= took <= _LONGEST_SECONDS:
         raise InvalidReply("the history contains an invalid request", "took")
-    return SourcedRecord(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
+    match value.get("summary", []):
+        case [*values] if len(values) <= MOST_VALUES and all(isinstance(one, str) for one in values):
+            summary = tuple(str(one) for one in values)
+        case _:
+            raise InvalidReply("the history contains an invalid request", "summary")
+    took = None if took is None else float(took)
+    return SourcedRecord(seq=seq, took=took, edited=edited, source=source, summary=summary, **texts)
 
 
 def parse_local_time(time: str) -> datetime | None:
@@ -128,6 +145,16 @@ def typical(requests: Iterable[SourcedRecord]) -> float | None:
     return median(known) if known else None
 
 
+def own_pace(decisions: Sequence[SourcedRecord]) -> str:
+    """How many of the operator's last decisions were approvals, and how fast they were; "" if there are none."""
+    if not decisions:
+        return ""
+    approved = sum(record.outcome in ALLOWED for record in decisions)
+    median_time = typical(decisions)
+    pace = "" if median_time is None else f", median {span(median_time)}"
+    return f"your last {len(decisions)}: {approved} approved{pace}"
+
+
 def tally(requests: Iterable[SourcedRecord], today: date, days: int) -> tuple[DayTally, ...]:
     """The decisions of the last `days` days, oldest first, today last."""
     decided: dict[date, list[SourcedRecord]] = {}
@@ -141,6 +168,10 @@ def tally(requests: Iterable[SourcedRecord], today: date, days: int) -> tuple[Da
 
 def shown_in_request(request: Request) -> ShownPrompt:
     """What was shown, from a request that its source still holds."""
+    return replace(_shown_in_request(request), extended=extended_words(request.extended_by))
+
+
+def _shown_in_request(request: Request) -> ShownPrompt:
     prompt, original = request.prompt, request.edited_from
     inputs, filled = _by_origin(request, prompt)
     preview, asked = prompt.preview, _by_origin(request, original)[0] if original else None
@@ -159,6 +190,12 @@ def _by_origin(request: Request, prompt: Prompt) -> tuple[tuple[Row, ...], tuple
 
 def shown_in_ledger(past: JsonObject) -> ShownPrompt:
     """What was shown, from the entries of the ledger: the inputs, and at least a digest of the preview."""
+    names = past.get("extended_by")
+    extended = extended_words([str(name) for name in names]) if isinstance(names, list) else ""
+    return replace(_shown_in_ledger(past), extended=extended)
+
+
+def _shown_in_ledger(past: JsonObject) -> ShownPrompt:
     inputs: tuple[Row, ...] = ()
     fetched: tuple[Row, ...] = ()
     filled: tuple[Row, ...] = ()
@@ -183,7 +220,7 @@ def shown_in_ledger(past: JsonObject) -> ShownPrompt:
             case {"kind": EntryKind.PREVIEWED, "body": {"unavailable": str() as why}}:
                 fetched, unavailable, note = (), why, ""
             case {"kind": EntryKind.PREVIEWED, "body": {"digest": str()}}:
-                fetched, unavailable, note = (), "", DIGEST_ONLY
+                fetched, unavailable, note = (), "", NOT_KEPT
     notes = " ".join(filter(None, (cut, note)))
     match past.get("edit"):
         case {"asked": dict() as asked, "approved": dict() as approved}:

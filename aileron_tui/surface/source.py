@@ -11,6 +11,8 @@ from aileron_tui.signing.key_store import UnlockedKey
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
+    from aileron_tui.core.rule import Rule
+    from aileron_tui.core.rule_list import ListedRule, RuleOffers
     from aileron_tui.runtime.source_events import SourceEvent
     from aileron_tui.runtime.vault import VaultState
 
@@ -38,6 +40,9 @@ class Source(Protocol):
     def refresh(self, id_: str, edits: JsonObject | None = None) -> "Request":
         """One request with a new preview, or as it would be with edited inputs."""
 
+    def extend(self, request: "Request") -> "Request":
+        """Extends the deadline of a request by five minutes, or raises an AileronError; returns the request."""
+
     def fetched(self, id_: str) -> Json:
         """Everything that the preview op returns now, or raises an AileronError."""
 
@@ -51,6 +56,18 @@ class Source(Protocol):
 
     def past(self, id_: str) -> JsonObject:
         """Everything the ledger has about one request."""
+
+    def rules(self) -> tuple["ListedRule", ...]:
+        """All rules, newest first, or raises an AileronError if the source has none."""
+
+    def rule_offers(self, id_: str) -> "RuleOffers":
+        """The rules that can be made from a request, narrowest first, and what each would have answered."""
+
+    def make_rule(self, rule: "Rule") -> None:
+        """Signs a rule and makes it."""
+
+    def end_rule(self, id_: str) -> None:
+        """Signs the end of a rule and ends it."""
 
     def vault(self) -> "VaultState":
         """Whether the source can read its credentials."""

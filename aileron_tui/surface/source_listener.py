@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LONGEST_REASON: Final = 1000
 _LONGEST_FULL_TEXT: Final = 120
-_LOCKED: Final = "the console was locked"
+_LOCKED: Final = "unlock the console to reconnect"
 _CLOSED: Final = "the connection was closed"
 
 
@@ -176,8 +176,8 @@ class SourceListener:
 
     def _report_lost(self, why: str, error: AileronError | None = None, *, final: bool = False) -> None:
         if not self._stop.is_set():
-            if self._key.key is None:  # locking closed the connection; the error it caused would only confuse
-                why = _LOCKED
+            if self._key.key is None:
+                why = f"{why}; {_LOCKED}"
             refused = isinstance(error, NotAllowed)
             since = f"{datetime.now().astimezone():%H:%M:%S}"
             self._report(SourceLost(since, why[:_LONGEST_REASON], refused, error, final))

@@ -170,7 +170,10 @@ def test_ask_look_approve_collect(call: Any, home: Home) -> None:
     assert listed.code == 0
     assert id_ in listed.out
     assert "send-draft" in listed.out
-    assert [item["id"] for item in call("list", "--json").json["items"]] == [id_]
+    assert "  team@example.com · Weekly recap" in listed.out
+    [item] = call("list", "--json").json["items"]
+    assert item["id"] == id_
+    assert item["summary"][:2] == ["team@example.com", "Weekly recap"]
     shown = call("show", id_[-6:])
     assert [" ".join(line.split()) for line in shown.out.splitlines()[:6]] == [
         "Approve send-draft?",
@@ -211,6 +214,24 @@ def test_an_edited_approval_is_shown_beside_what_was_asked(call: Any, home: Home
     edit = {"asked": {"draft_id": "r-20417"}, "approved": edits, "changed": ["draft_id"]}
     assert call("show", id_, "--json").json["edit"] == edit
     assert call("history", "show", id_, "--json").json["edit"] == edit
+    call("run", "send-draft", "--arg", "draft_id=r-20417", "--wait", "20")
+
+
+def test_an_extended_deadline_is_shown_with_who_extended_it(call: Any, home: Home) -> None:
+    id_ = ask(call, "r-20417")
+    [stored] = key_store.stored(home.folder / "keys")
+    with (
+        key_store.unlock(home.folder / "keys", stored.name, None) as key,
+        ApproverClient(discover(data=home.folder / "data"), key) as client,
+    ):
+        extended = client.extend(client.extend(client.item(id_)))
+    assert call("show", id_, "--json").json["expires_at"] == extended.expires_at
+    words = f"twice, by {stored.name}"
+    assert f"\nextended    {words}\n" in call("show", id_).out
+    assert f"\n  extended    {words}\n" in call("history", "show", id_).out
+    assert call("history", "show", id_, "--json").json["extended"] == words
+    assert call("history", "verify").code == 0
+    call("deny", id_)
     call("run", "send-draft", "--arg", "draft_id=r-20417", "--wait", "20")
 
 
@@ -405,10 +426,10 @@ def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path:
         asked = command(home, "run", "send-draft", "--arg", "draft_id=r-12345")
         id_ = json.loads(asked.stdout)["approval_id"]
 
-        blind = command(home, "list", input=PASSPHRASE, start_new_session=True)
+        blind = command(home, "show", id_, input=PASSPHRASE, start_new_session=True)
         assert (blind.returncode, "cannot ask for the passphrase without a terminal" in blind.stderr) == (1, True)
 
-        wrong = Terminal(home, "list")
+        wrong = Terminal(home, "show", id_)
         wrong.until("Passphrase of default: ")
         wrong.type("wrong horse\n")
         assert wrong.end() == 1

@@ -7,14 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from aileron_tui import cli
+from aileron_tui.cli import source_options
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.signing import key_store
 from tests.ledger.scenes import DIGEST, Scene, age_index, tampering
 
 HOSTILE = "\x1b[2J\x07 [red]\u202e"
@@ -59,10 +63,10 @@ def test_an_empty_home_is_no_mistake(home: Path, capsys: pytest.CaptureFixture[s
 def test_the_list_is_newest_first_and_harmless(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys).splitlines()
     assert lines[::2] == [
-        "… waiting  send-draft",
-        "○ nobody answered  move-file",
-        "– denied  send-draft",
-        "✓ done  send-draft",
+        "… waiting  send-draft  r-12345",
+        "○ nobody answered  move-file  r-12345",
+        "– denied  send-draft  r-12345",
+        "✓ done  send-draft  team@example.com · r-12345",
     ]
     assert "act-2 · claude · tui · decided in 1.0 s · signed" in lines[5]
     assert not set("\x1b\x07\u202e") & set("".join(lines))
@@ -89,6 +93,8 @@ def test_filters_search_and_pages(ledger: Path, capsys: pytest.CaptureFixture[st
     assert ids("--outcome", "done", "--search", "outcome:denied team") == ["act-1"]
     assert ids("--outcome", "denied", "--outcome", "expired") == ["act-3", "act-2"]
     assert ids("--action", "move-file") == ["act-3"]
+    assert ids("--agent", "claude", "--outcome", "approved") == ["act-1"]
+    assert ids("--outcome", "nobody answered") == ids("--outcome", "Nobody-answered") == ["act-3"]
     assert ids("--surface", "tui") == ["act-2", "act-1"]
     assert ids("--since", "2026-05-11") == ["act-4", "act-3", "act-2", "act-1"]
     assert ids("--until", "2026-05-11") == []
@@ -96,10 +102,41 @@ def test_filters_search_and_pages(ledger: Path, capsys: pytest.CaptureFixture[st
     assert ids("--before", str(first["next"])) == ["act-1"]
 
 
+def test_what_was_approved_since_a_weekday_is_one_search(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = Scene(home / "data" / "ledger.db")
+    scene.approved("act-old")
+    scene.clock.now = datetime(2026, 11, 9, 12).astimezone().astimezone(UTC)
+    scene.approved("act-monday")
+    scene.clock.now = datetime(2026, 11, 10, 0, 30).astimezone().astimezone(UTC)
+    scene.approved("act-tuesday")
+    scene.denied("act-denied")
+    scene.ask("act-running")
+    scene.decide("act-running")
+    scene.step(EntryKind.RUNNING, "act-running")
+    scene.close()
+    thursday = datetime(2026, 11, 12, 9).astimezone()
+    monkeypatch.setattr("aileron_tui.cli.commands.history.utc_now", lambda: thursday.astimezone(UTC))
+
+    def ids(*words: str) -> list[str]:
+        return [request["id"] for request in json.loads(said(capsys, "--json", *words))["requests"]]
+
+    wanted = ["act-running", "act-tuesday"]
+    assert ids("--search", "since:tuesday outcome:approved") == wanted
+    assert ids("--since", "tuesday", "--outcome", "approved") == wanted
+    assert ids("--since", "Tuesday", "--search", "outcome:approved") == wanted
+    assert ids("--search", "since:monday until:tuesday") == ["act-monday"]
+    assert ids("--since", "tuesday", "--outcome", "done") == ["act-tuesday"]
+    assert ids("--since", "yesterday") == []
+
+
 def test_a_search_that_cannot_be_read_says_how_to_write_it(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text, hint in (
         ("outcome:denyed", "Did you mean outcome:denied?"),
         ("since:soon", "since:7d"),
+        ("since:tusday", "Did you mean since:tuesday?"),
+        ("agnet:claude", "Did you mean agent:?"),
         ("source:a source:b", "console"),
     ):
         assert cli.main(["history", "--search", text]) == 1
@@ -116,8 +153,9 @@ def test_json_has_stable_keys(ledger: Path, capsys: pytest.CaptureFixture[str]) 
     request = json.loads(said(capsys, "--json", "--limit", "1"))["requests"][0]
     assert " ".join(request) == (
         "seq id asked action connector agent risk outcome shown decided took surface signer reason ended error"
-        " kind daemon edited says signed"
+        " kind daemon edited says rule signed summary"
     )
+    assert request["summary"] == ["r-12345"]
     assert json.loads(said(capsys, "show", "act-1", "--json"))["edit"] is None
 
 
@@ -139,6 +177,17 @@ def test_wrong_usage_ends_with_2(home: Path, words: list[str]) -> None:
     assert caught.value.code == 2
 
 
+def test_an_option_names_the_nearest_word(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, hint in (
+        (["--outcome", "aproved"], 'unknown outcome "aproved". Did you mean approved?'),
+        (["--since", "wendesday"], '"wendesday" is not a date or time. Did you mean wednesday?'),
+        (["--until", "x"], "a date such as 2026-05-12, or how long ago, such as 7d."),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main(["history", *words])
+        assert hint in " ".join(capsys.readouterr().err.split())
+
+
 def test_show_tells_the_story_and_checks_the_signature(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, "show", "act-2")
     assert text.startswith("– denied: send-draft\n")
@@ -149,6 +198,39 @@ def test_show_tells_the_story_and_checks_the_signature(ledger: Path, capsys: pyt
     assert said(capsys, "show", "act-9", code=5) == ""
 
 
+def test_show_says_that_a_preview_was_not_kept_and_how_to_keep_it(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = Scene(home / "data" / "ledger.db")
+    scene.ask("act-1")
+    scene.ledger.append(EntryKind.PREVIEWED, {"digest": DIGEST}, "act-1")
+    scene.ask("act-2")
+    scene.close()
+    text = " ".join(said(capsys, "show", "act-1").split())
+    assert "The preview that was shown was not kept" in text
+    assert "keep_previews = true under [policy]" in text
+    assert "not kept" not in said(capsys, "show", "act-2")
+
+
+def test_show_asks_for_the_passphrase_before_it_shows_a_preview(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = Scene(home / "data" / "ledger.db")
+    scene.ask("act-1")
+    kept: JsonObject = {"rows": [{"label": "To", "value": "team@example.com"}], "unavailable": ""}
+    scene.ledger.append(EntryKind.PREVIEWED, {"digest": DIGEST, "preview": kept}, "act-1")
+    scene.close()
+    for words in ([], ["--json"]):
+        assert "team@example.com" not in said(capsys, "show", "act-1", *words)
+    assert "--preview shows it" in said(capsys, "show", "act-1")
+    key_store.create(home / "keys", "default", bytearray(b"open sesame"))
+    monkeypatch.setattr(source_options, "ask_passphrase", lambda _: bytearray(b"wrong"))
+    assert "team@example.com" not in said(capsys, "show", "act-1", "--preview", code=1)
+    monkeypatch.setattr(source_options, "ask_passphrase", lambda _: bytearray(b"open sesame"))
+    assert "team@example.com" in said(capsys, "show", "act-1", "--preview")
+    assert "team@example.com" in said(capsys, "show", "act-1", "--preview", "--json")
+
+
 def test_show_says_when_a_signature_is_bad(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with tampering(ledger) as db:
         data = db.execute("SELECT data FROM entries WHERE seq = 5").fetchone()[0]
@@ -156,6 +238,15 @@ def test_show_says_when_a_signature_is_bad(ledger: Path, capsys: pytest.CaptureF
         data = data[:at] + (b"A" if data[at : at + 1] != b"A" else b"B") + data[at + 1 :]
         db.execute("UPDATE entries SET data = ? WHERE seq = 5", (data,))
     assert "signature   BAD: decision refused, bad signature" in said(capsys, "show", "act-1")
+
+
+def test_show_says_when_an_extension_is_not_signed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene = Scene(home / "data" / "ledger.db")
+    scene.ask("act-1")
+    scene.forge(EntryKind.EXTENDED, "act-1", {"envelope": {}})
+    scene.close()
+    assert "extended    BAD: entry 3" in said(capsys, "show", "act-1")
+    assert "entry 3" in said(capsys, "verify", code=1)
 
 
 def test_a_good_ledger_verifies(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,7 +379,11 @@ def test_the_ledger_of_a_daemon_by_its_name(ledger: Path, home: Path, capsys: py
     daemon(home, "play")
     assert "work-1" not in said(capsys)
     lines = said(capsys, "--source", "work").splitlines()
-    assert lines[::2] == ["… no news  send-draft", "✓ done  move-file", "– denied  send-draft"]
+    assert lines[::2] == [
+        "… no news  send-draft  r-12345",
+        "✓ done  move-file  r-12345",
+        "– denied  send-draft  r-12345",
+    ]
     assert "work-3 · elsewhere · decided in " in lines[1]
     assert "s · not signed" in lines[1]
     assert "work-2 · tui · decided in " in lines[3]
@@ -407,7 +502,9 @@ def edited(home: Path) -> Path:
 def test_an_edited_approval_is_told_with_what_was_asked_and_approved(
     edited: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert said(capsys).splitlines()[0] == "✓ done, edited  send-draft"
+    assert said(capsys).splitlines()[0] == (
+        "✓ done, edited  send-draft  bob ⟨ESC⟩[2J⟨BEL⟩ [red]⟨U+202E⟩ · + to: ⟨ESC⟩[2J…"
+    )
     shown = said(capsys, "show", "act-1").splitlines()
     assert shown[0] == "✓ done, edited: send-draft"
     assert f"  edited      {EDITED}" in shown
@@ -459,7 +556,7 @@ def test_what_a_daemon_never_tells_is_not_called_running(home: Path, capsys: pyt
     scene.tell("act-2", "running")
     scene.close()
     lines = said(capsys, "--source", "work").splitlines()
-    assert lines[::2] == ["… no news  send-draft", "→ allowed  shell"]
+    assert lines[::2] == ["… no news  send-draft  r-12345", "→ allowed  shell  r-12345"]
     assert "the daemon does not report how this kind of request ends" in said(
         capsys, "show", "act-1", "--source", "work"
     )

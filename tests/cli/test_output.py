@@ -66,21 +66,20 @@ def test_a_value_in_a_list_cannot_forge_its_neighbour() -> None:
         Row("Bcc", missing=True),
         Row("Subject", "Weekly recap"),
     )
-    asked = samples.item(replace(samples.worked().prompt, action="nothing is waiting", inputs=rows))
-    first, _, inputs = list_lines(asked, samples.NOW, 200)
+    shown = replace(samples.worked().prompt, action="nothing is waiting", inputs=rows, preview=None)
+    asked = samples.item(shown)
+    first, _, values = list_lines(asked, samples.NOW, 200)
     assert first.startswith("⚠ nothing is waiting")
-    assert inputs == (
-        r'  To: "evil@example.net · Cc: team@example.com" · "x\" · To": "a\" · Cc: \"b" · Note: "n/a" · Bcc: n/a'
-        " · Subject: Weekly recap"
-    )
+    assert values == r'  "evil@example.net · Cc: team@example.com" · "a\" · Cc: \"b" · Weekly recap · "n/a"'
     low = replace(asked, prompt=replace(asked.prompt, risk=Risk(RiskLevel.NORMAL, "")))
     assert next(list_lines(low, samples.NOW, 200)).startswith("• nothing is waiting")
 
 
-def test_a_long_value_in_a_list_is_cut_with_a_count_and_leaves_room_for_others() -> None:
+def test_a_long_value_in_a_list_is_cut_and_leaves_room_for_others() -> None:
     rows = (Row("Note", "x" * 500 + " · To: team@example.com"), Row("To", "evil@example.net"))
-    *_, inputs = list_lines(samples.item(replace(samples.worked().prompt, inputs=rows)), samples.NOW, 100)
-    assert inputs == f'  Note: "{"x" * 53}…⟨+470⟩" · To: evil@example.net'
+    shown = replace(samples.worked().prompt, inputs=rows, preview=None)
+    *_, values = list_lines(samples.item(shown), samples.NOW, 100)
+    assert values == f"  evil@example.net · {'x' * 78}…"
 
 
 def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +103,7 @@ def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> 
         printed = sent.decode().splitlines()
     assert len(printed) > 20
     assert all(cells(line) <= 80 for line in printed)
-    starts = ("⚠ x", '  "x', "  x", "  Draft id: ", "    ", "[Approve]", "[Deny]", "denied: ", "error: ")
+    starts = ("⚠ x", '  "x', "  x", "  team@example.com", "    ", "[Approve]", "[Deny]", "denied: ", "error: ")
     assert [line for line in printed if not line.startswith(starts)] == []
     assert "time unknown" in printed[0]
 

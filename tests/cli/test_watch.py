@@ -15,6 +15,7 @@ from aileron_tui.runtime.source_events import SourceEvent
         ("health", {"problem": "the disk is full"}, "work", "work is failing: the disk is full\n"),
         ("health", {"problem": "a\x1b[2Jb"}, "", "the gate is failing: a⟨ESC⟩[2Jb\n"),
         ("health", {"problem": ""}, "", "the gate works again\n"),
+        ("limited", {"agent": "a\x1bb"}, "", "a⟨ESC⟩b asked too often: its calls are refused for now\n"),
         ("resolved", {"id": "act-1"}, "", ""),
     ],
 )

@@ -126,9 +126,10 @@ class HistoryGate:
     def _matches(self, one: JsonObject, filters: dict[str, str | int | list[str]]) -> bool:
         words = str(filters.get("text", "")).replace("*", "").lower().split()
         outcomes = filters.get("outcome")
-        since = str(filters.get("since", ""))
+        since, signer = str(filters.get("since", "")), filters.get("signer", one["signer"])
         return (
-            all(word in str(one).lower() for word in words)
+            one["signer"] == signer
+            and all(word in str(one).lower() for word in words)
             and (not isinstance(outcomes, list) or one["outcome"] in outcomes)
             and str(one["asked"]) >= since
         )
@@ -143,7 +144,8 @@ class HistoryGate:
         """The ledger entries of one request."""
         if id_ not in self.entries:
             raise NotFound(404, {})
-        return {"entries": self.entries[id_], "edit": self.edits.get(id_)}
+        kept = next((one for one in self.kept if one["id"] == id_), None)
+        return {"request": kept, "entries": self.entries[id_], "edit": self.edits.get(id_)}
 
 
 def archive(**gates: HistoryGate | None) -> HistoryReader:

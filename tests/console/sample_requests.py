@@ -96,6 +96,7 @@ def item(shown: Prompt, *, id_: str = "act-1", revision: int = 1, fetching: bool
         "action_name": shown.action,
         "requested_at": timestamp(START),
         "expires_at": timestamp(START + timedelta(seconds=waits)),
+        "extendable_until": timestamp(START + timedelta(minutes=30)),
         "previewed_at": timestamp(START + timedelta(seconds=2)),
         "revision": revision,
         "preview_state": "fetching" if fetching else "ready",

@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NoReply, NotFound, NotWaiting
+from aileron_tui.runtime.no_rules import NoRules
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -30,7 +32,7 @@ from aileron_tui.surface.source_listener import ConnectionState
 from tests.console import sample_requests as samples
 from tests.console.screen_app import lines, wait_until
 
-QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
+QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, follow=False, fastest_reading=0, bell=False, notify=False)
 ARMED = replace(QUICK, arm_seconds=0.7)
 NORMAL = Risk(RiskLevel.NORMAL, "it moves something")
 
@@ -52,7 +54,7 @@ class Clock:
         app._main.show_status()
 
 
-class ScriptedGate:
+class ScriptedGate(NoRules):
     """Holds requests, takes decisions, and can be made to fail."""
 
     instance = "gate-1"
@@ -61,6 +63,7 @@ class ScriptedGate:
         self.name = name
         self.items = {item.id: item for item in items}
         self.decided: list[tuple[str, Verdict, str, JsonObject | None]] = []
+        self.extended: list[tuple[str, str]] = []
         self.trouble: AileronError | None = None
         self.down = False
         self.problem = ""
@@ -104,6 +107,15 @@ class ScriptedGate:
 
     def item(self, id_: str) -> Request:
         return self.items[id_]
+
+    def extend(self, request: Request) -> Request:
+        if self.trouble:
+            raise self.trouble
+        extension = request.extension(surface="console", now=datetime.now(UTC))
+        self.extended.append((request.id, extension.expires))
+        longer = replace(self.items[request.id], expires_at=extension.expires)
+        self.tell("updated", longer)
+        return longer
 
     def fetched(self, id_: str) -> Json:
         return {"id": id_, "snippet": "not in a row"}

@@ -28,9 +28,9 @@ from tools import keys
 PROMISED = {
     "j": "down", "k": "up", "up": "up", "down": "down", "/": "filter", "escape": "clear_filter", "tab": "next_pane",
     "h": "history", "a": "approve", "r": "refresh", "d": "deny", "D": "deny_reason", "v": "raw", "e": "edit",
-    "y": "copy", "space": "mark", "A": "approve_marked", "X": "deny_marked", "u": "undo", "L": "lock", "?": "help",
-    "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt", "q": "quit", "o": "details",
-    "pagedown": "page_down", "pageup": "page_up", "f": "body",
+    "y": "copy", "space": "mark", "*": "mark_all", "n": "next_waiting", "A": "approve_marked", "X": "deny_marked",
+    "u": "undo", "L": "lock", "?": "help", "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt",
+    "q": "quit", "+": "extend", "o": "details", "f": "body", "pagedown": "page_down", "pageup": "page_up",
 }  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_a_wrong_keymap_is_refused_in_words(overrides: dict[str, str], words: st
         {"approve": "p"},
         {"approve": "ctrl+y"},
         {"approve": "d", "deny": "a"},
-        {"down": "j,n,comma"},
+        {"down": "j,N,comma"},
         {"lock": "f12"},
         {"history.search": "f"},
         {"history": "ü"},
@@ -137,8 +137,8 @@ class Presses(App[None]):
 async def test_a_keymap_swaps_keys_in_textual() -> None:
     app = Presses()
     async with app.run_test() as pilot:
-        app.set_keymap(checked_keymap({"approve": "d", "deny": "a", "down": "n,ctrl+n"}))
-        await pilot.press("a", "d", "n", "ctrl+n", "j", "question_mark")
+        app.set_keymap(checked_keymap({"approve": "d", "deny": "a", "down": "N,ctrl+n"}))
+        await pilot.press("a", "d", "N", "ctrl+n", "j", "question_mark")
     assert [word for word in app.done if word != "help"] == ["deny", "approve", "down", "down"]
     assert "help" in app.done
 
@@ -157,13 +157,13 @@ def test_the_footer_fits_and_keeps_the_answer_keys(width: int) -> None:
         assert len(footer_text(scope, width)) <= width
     shown = [hint.key for hint in footer(KeyScope.MAIN, width)]
     if width >= 23:
-        assert shown[:6] + shown[-1:] == ["a", "d", "D", "e", "space", "/", "?"]
+        assert shown[:6] + shown[-1:] == ["a", "d", "D", "e", "n", "space", "?"]
     if width >= 40:
         assert footer_text(KeyScope.MAIN, width).startswith("a approve  d deny  ")
 
 
 def test_the_footer_says_all_of_it_on_eighty_columns() -> None:
-    line = "a approve  d deny  D deny with reason  e edit  space mark  / filter  ? help"
+    line = "a approve  d deny  D deny with reason  e edit  n next  space mark  ? help"
     assert footer_text(KeyScope.MAIN, 80) == line
 
 
@@ -242,7 +242,7 @@ def test_only_the_table_makes_bindings() -> None:
 
 WAITING = item(replace(worked().prompt, risk=Risk(RiskLevel.NORMAL, "it moves something")))
 USABLE = KeyState(request=WAITING, shown=WAITING)
-SHOWN_ONLY = ("approve", "deny", "deny_reason", "edit", "mark")
+SHOWN_ONLY = ("approve", "deny", "deny_reason", "edit", "mark", "extend")
 TOO_SMALL = "the window is too small to show the request"
 
 
@@ -279,6 +279,9 @@ def test_by_default_every_key_can_be_used(action: KeyAction) -> None:
         ("deny_marked", KeyState(console_problem="not connected"), "not connected"),
         ("undo", KeyState(holds_approval=False), "there is nothing to undo"),
         ("refresh", replace(USABLE, answer_problem="not connected"), "not connected"),
+        ("extend", replace(USABLE, answer_problem="not connected"), "not connected"),
+        ("extend", replace(USABLE, pill=Pill("sending…")), "sending…"),
+        ("extend", replace(USABLE, request=replace(WAITING, daemon=True)), "the daemon sets this deadline"),
         ("raw", KeyState(details_open=False), "open the details first"),
         ("raw", KeyState(details_loaded=False), "the source no longer has the exact call"),
         ("copy", KeyState(text_loaded=False), "still loading: try again in a moment"),

@@ -19,6 +19,7 @@ from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
+from aileron_tui.surface.limited_agents import LimitedAgents
 
 NORMAL, HIGH, LOW = (Risk(level, "why") for level in (RiskLevel.NORMAL, RiskLevel.HIGH, RiskLevel.LOW))
 
@@ -86,13 +87,16 @@ class FakePort:
         self.board = Board()
         self.board.queue = apply_all(self.board.queue, [Arrived(one) for one in requests])
         self.board.selected = requests[0].key
+        self.limited_agents = LimitedAgents()
         self.arming = Arming(0.0)
         self.settings = ConsoleSettings(undo_seconds=2.0)
         self.keys: Any = None
         self.keymap_in_use: Mapping[str, str] = {}
         self.read_only = False
+        self.is_locked = False
         self.log_lines: Callable[[], Sequence[str]] | None = None
         self.statuses: Mapping[str, Any] = {}
+        self.source_events: Any = None
         self.connected: FakeSource | None = FakeSource()
         self.timers: list[FakeTimer] = []
         self.messages: list[str] = []
@@ -198,11 +202,11 @@ def test_an_approval_is_held_and_sent_when_its_time_is_up() -> None:
     flow = Flow(request(1))
     flow.answers.approve()
     assert flow.decided == []
-    assert flow.answers.held_seconds > 0
-    assert flow.port.board.pill("act-1").words == "approved, not sent yet"
+    assert flow.answers.held_count > 0
+    assert flow.port.board.pill("act-1").words == "approved, sends in 2 s"
     flow.port.timers[0].fire()
     assert flow.decided == [("act-1", Verdict.APPROVE, "")]
-    assert flow.answers.held_seconds == 0
+    assert flow.answers.held_count == 0
     assert flow.port.board.pill("act-1").words == "running…"
 
 
@@ -212,15 +216,91 @@ def test_a_held_approval_can_be_taken_back() -> None:
     flow.answers.take_back()
     assert flow.port.timers[0].stopped
     assert flow.decided == []
-    assert flow.port.messages == ["undone: nothing was sent"]
+    assert flow.port.messages == ["undone: the approval of send-draft was not sent"]
 
 
-def test_a_second_approval_sends_the_first() -> None:
+def hold(flow: Flow, *keys: str) -> None:
+    for key in keys:
+        flow.port.board.selected = key
+        flow.answers.approve()
+
+
+def test_several_approvals_are_held_each_for_its_own_time() -> None:
+    flow = Flow(request(1), request(2), request(3))
+    hold(flow, "act-1", "act-2", "act-3")
+    assert flow.decided == []
+    assert all(flow.port.board.pill(key).short == "sends in 2 s" for key in ("act-1", "act-2", "act-3"))
+    flow.port.timers[1].fire()
+    assert flow.decided == [("act-2", Verdict.APPROVE, "")]
+    assert flow.answers.held_count == 2
+
+
+def test_undo_takes_back_the_newest_first() -> None:
+    flow = Flow(request(1), request(2), request(3))
+    hold(flow, "act-1", "act-2")
+    flow.port.board.selected = "act-3"
+    flow.answers.take_back()
+    assert (flow.answers.holds("act-1"), flow.answers.holds("act-2")) == (True, False)
+    flow.answers.take_back()
+    assert flow.answers.held_count == 0
+    flow.answers.take_back()
+    assert flow.decided == []
+    assert all(timer.stopped for timer in flow.port.timers)
+
+
+def test_the_end_of_a_hold_elsewhere_leaves_the_selected_request_armed() -> None:
     flow = Flow(request(1), request(2))
-    flow.answers.approve()
+    hold(flow, "act-1")
     flow.port.board.selected = "act-2"
-    flow.answers.approve()
+    before = flow.port.arming.changes
+    flow.port.timers[0].fire()
     assert flow.decided == [("act-1", Verdict.APPROVE, "")]
+    assert flow.port.arming.changes == before
+
+
+def test_what_changed_is_not_sent_and_other_held_approvals_stay() -> None:
+    flow = Flow(request(1), request(2))
+    hold(flow, "act-1", "act-2")
+    board = flow.port.board
+    board.queue = apply_all(board.queue, [Arrived(replace(request(1), digest="another", revision=2))])
+    flow.answers.board_changed()
+    assert (flow.answers.holds("act-1"), flow.answers.holds("act-2")) == (False, True)
+    flow.port.timers[1].fire()
+    assert flow.decided == [("act-2", Verdict.APPROVE, "")]
+
+
+def test_locking_takes_back_every_held_approval() -> None:
+    flow = Flow(request(1), request(2))
+    hold(flow, "act-1", "act-2")
+    flow.answers.take_back_all()
+    assert flow.decided == []
+    assert flow.answers.held_count == 0
+    assert flow.port.messages == ["undone: 2 held approvals were not sent"]
+
+
+def test_marking_goes_to_the_next_waiting_request_and_stays_on_the_last() -> None:
+    flow = Flow(request(1), request(2), request(3))
+    hold(flow, "act-2")
+    board = flow.port.board
+    board.selected = "act-1"
+    flow.answers.mark()
+    assert (board.marked, board.selected) == ({"act-1"}, "act-3")
+    flow.answers.mark()
+    assert (board.marked, board.selected) == ({"act-1", "act-3"}, "act-3")
+
+
+def test_all_that_is_listed_is_marked_and_again_unmarked() -> None:
+    flow = Flow(request(1), request(2), request(3))
+    board = flow.port.board
+    board.marked = {"act-3"}
+    board.set_filter("r-3")
+    flow.answers.mark_all()
+    assert board.marked == set()
+    board.set_filter("")
+    flow.answers.mark_all()
+    assert board.marked == {"act-1", "act-2", "act-3"}
+    flow.answers.mark_all()
+    assert board.marked == set()
 
 
 def test_low_risk_is_sent_at_once() -> None:
@@ -234,7 +314,7 @@ def test_high_risk_is_held_only_if_confirmed(sure: bool | None, held: bool) -> N
     flow = Flow(request(1, HIGH))
     flow.dialogs.sure = sure
     flow.answers.approve()
-    assert bool(flow.answers.held_seconds) is held
+    assert bool(flow.answers.held_count) is held
     assert flow.decided == []
 
 
@@ -247,7 +327,7 @@ def test_what_changed_while_it_was_being_confirmed_is_not_approved() -> None:
 
     flow.dialogs.meanwhile = change
     flow.answers.approve()
-    assert flow.answers.held_seconds == 0
+    assert flow.answers.held_count == 0
     assert flow.port.messages == ["the request changed before your answer was sent: look again"]
 
 
@@ -257,7 +337,7 @@ def test_what_changed_while_it_was_held_is_not_sent() -> None:
     board = flow.port.board
     board.queue = apply_all(board.queue, [Arrived(replace(request(1), digest="another", revision=2))])
     flow.answers.board_changed()
-    assert flow.answers.held_seconds == 0
+    assert flow.answers.held_count == 0
     assert flow.decided == []
 
 

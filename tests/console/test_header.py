@@ -4,7 +4,7 @@ import pytest
 from textual.app import App, ComposeResult
 
 from aileron_tui.console.render import MUTED
-from aileron_tui.console.widgets.header import Header, banner
+from aileron_tui.console.widgets.header import Header, WaitingCount, banner
 from aileron_tui.runtime.errors import NoGate
 from aileron_tui.surface.source_listener import ConnectionState, SourceStatus, _brief
 from tests.console.screen_app import async_test, lines
@@ -31,7 +31,7 @@ class Top(App[None]):
 async def test_what_must_be_known_has_room(width: int, notes: tuple[str, ...], line: str) -> None:
     app = Top()
     async with app.run_test(size=(width, 3)) as pilot:
-        app.query_one(Header).show(3, ("● connected", MUTED), notes)
+        app.query_one(Header).show(WaitingCount(3, 3), ("● connected", MUTED), notes)
         await pilot.pause()
         assert " ".join(lines(app)[0].split()) == " ".join(line.split())
         assert len(lines(app)[0]) <= width

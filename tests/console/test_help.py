@@ -13,7 +13,7 @@ from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
 from tests.console.history_gate import HistoryGate, alone, records
 from tests.console.screen_app import SIZES, ScreenApp, async_test, lines, text, wait_until
-from tests.console.scripted_gate import ScriptedGate, console, request
+from tests.console.scripted_gate import ScriptedGate, console, notifications, request
 
 
 async def whole(app: ScreenApp, pilot: object) -> str:
@@ -63,7 +63,7 @@ async def test_help_can_be_searched_and_left() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash", *"undo")
         await pilot.pause()
-        assert "Cancel an approval" in text(app)
+        assert "Cancel the newest approval" in text(app)
         assert "approve marked" not in text(app)
         await pilot.press("space", *"zzz")
         await pilot.pause()
@@ -104,7 +104,7 @@ async def test_the_palette_runs_an_action_by_its_name() -> None:
         await wait_until(pilot, lambda: "Write the search results" not in text(app) and "outcome" in text(app))
         await pilot.pause(0.3)
         await pilot.press("enter")
-        await wait_until(pilot, lambda: "outcome ✓ done" in text(app))
+        await wait_until(pilot, lambda: "outcome approved" in text(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -141,6 +141,17 @@ async def test_the_palette_offers_other_themes() -> None:
         await wait_until(pilot, lambda: "aileron-light" in text(app) and "aileron-dark" not in text(app))
         await pilot.press("enter")
         await wait_until(pilot, lambda: app.theme == "aileron-light")
+        await wait_until(pilot, lambda: 'write theme = "aileron-light" under [console]' in notifications(app))
+
+
+@pytest.mark.parametrize("word", ["colours", "light", "contrast"])
+@async_test
+async def test_themes_are_found_by_what_they_do(word: str) -> None:
+    async with console(ScriptedGate(request(1))) as (app, pilot):
+        assert notifications(app) == "", "the theme of the configuration needs no advice"
+        await pilot.press("ctrl+p", *word)
+        found = app.screen.query_one(CommandList)
+        await wait_until(pilot, lambda: found.option_count > 0 and "theme" in text(app))
 
 
 class Answering(HelpScreen):

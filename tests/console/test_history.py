@@ -7,11 +7,11 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
 from aileron_tui.console.keymap import checked_keymap
-from aileron_tui.console.screens import history
 from aileron_tui.console.screens.export import ExportScreen
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
 from aileron_tui.console.screens.raw import RawScreen
+from aileron_tui.console.widgets import history_search
 from aileron_tui.console.widgets.chart import Chart
 from aileron_tui.console.widgets.history_table import HistoryTable
 from aileron_tui.console.widgets.request_detail import RequestDetail, record_lines, shown_prompt_lines
@@ -90,7 +90,7 @@ async def test_opening_costs_one_page_and_scrolling_loads_more_without_moving_an
 
 @async_test
 async def test_search_is_live_and_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "SEARCH_DELAY", 1.0)  # a busy machine types slowly
+    monkeypatch.setattr(history_search, "SEARCH_DELAY", 1.0)  # a busy machine types slowly
     gate = HistoryGate(records(60))
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -111,17 +111,47 @@ async def test_search_is_live_and_asks_once(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @async_test
-async def test_the_outcome_can_be_chosen() -> None:
+async def test_the_outcome_can_be_chosen_forward_and_backward() -> None:
+    gate = HistoryGate(records(40))
+    app = staged(gate)
+
+    def outcomes() -> set[str]:
+        return {request.outcome for request in table.records}
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        table = await loaded(pilot, 40)
+        await pilot.press("o")
+        await wait_until(pilot, lambda: outcomes() == {"executed", "failed", "interrupted"})
+        assert "outcome approved" in text(app)
+        await pilot.press("o")
+        await wait_until(pilot, lambda: outcomes() == {"executed"})
+        assert "outcome ✓ done" in text(app)
+        await pilot.press("o", "o")
+        await wait_until(pilot, lambda: outcomes() == {"denied"})
+        await pilot.press("O")
+        await wait_until(pilot, lambda: outcomes() == {"failed"})
+        await pilot.press("O", "O", "O")
+        await wait_until(pilot, lambda: len(table.records) == 40)
+        await pilot.press("O")
+        await wait_until(pilot, lambda: "outcome allowed by a rule" in text(app) and not table.records)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: "outcome all" in text(app) and len(table.records) == 40)
+
+
+@async_test
+async def test_a_search_is_completed_with_the_right_arrow() -> None:
     gate = HistoryGate(records(40))
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 40)
-        await pilot.press("o")
-        await wait_until(pilot, lambda: len(table.records) < 40)
-        assert {request.outcome for request in table.records} == {"executed"}
-        assert "outcome ✓ done" in text(app)
-        await pilot.press("o", "o")
+        await pilot.press("slash", *"outcome:den")
+        field = app.screen.query_one(Input)
+        await wait_until(pilot, lambda: "outcome:denied" in text(app))
+        assert field.value == "outcome:den"
+        assert len(table.records) == 40, "a word that is still being typed does not filter"
+        await pilot.press("right")
         await wait_until(pilot, lambda: {request.outcome for request in table.records} == {"denied"})
+        assert field.value == "outcome:denied"
 
 
 @async_test
@@ -144,7 +174,7 @@ async def test_an_answer_to_an_older_search_is_dropped() -> None:
         table = await loaded(pilot, 20)
         gate.held = "executed"
         gate.open.clear()
-        await pilot.press("o", "o")
+        await pilot.press("o", "o", "o")
         await wait_until(pilot, lambda: {request.outcome for request in table.records} == {"failed"})
         gate.open.set()
         await pilot.pause(0.3)
@@ -161,6 +191,22 @@ async def test_a_search_that_cannot_be_understood_says_why() -> None:
         assert "since:7d" in text(app)
         await pilot.press("escape")
         await wait_until(pilot, lambda: "not a date" not in text(app))
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"), [((120, 36), "team@exampl… · Recap"), ((80, 24), "team@example.com · Recap")]
+)
+@async_test
+async def test_each_request_has_its_summary_beside_its_action(size: tuple[int, int], shown: str) -> None:
+    values: list[Json] = ["team@example.com", "Recap"]
+    hostile = record(1, changes={"summary": ["\x1b[2J", "done ✓ 4.2 s"]})
+    app = staged(HistoryGate([record(3, changes={"summary": values}), record(2), hostile]))
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot, 3)
+        assert f"send-draft  {shown}" in text(app)
+        assert "⟨ESC⟩" in text(app)
+        assert '"done ✓' in text(app)
+        assert unsafe(app) == []
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -9,7 +9,6 @@ import pytest
 from aileron_tui.console.app import Console
 from aileron_tui.console.screens.batch import BatchScreen
 from aileron_tui.console.screens.history import HistoryScreen
-from aileron_tui.console.screens.lock import LockScreen
 from aileron_tui.console.screens.raw import RawScreen
 from aileron_tui.console.widgets.history_table import HistoryTable
 from aileron_tui.core.decision import Verdict
@@ -424,37 +423,3 @@ async def test_the_history_of_one_source_can_be_chosen() -> None:
         await wait_until(pilot, lambda: len(table.records) == 9)
         await pilot.press("slash", *"source:home", "enter")
         await wait_until(pilot, lambda: {one.source for one in table.records} == {"home"})
-
-
-class Lockable:
-    """A key that can be wiped and made anew."""
-
-    name, insecure, lockable = "default", False, True
-
-    def __init__(self) -> None:
-        self.key: UnlockedKey | None = for_this_run()
-
-    def unlock(self, passphrase: bytearray) -> None:
-        self.key = for_this_run()
-
-    def lock(self) -> None:
-        self.key = None
-
-
-@async_test
-async def test_locking_hangs_up_everywhere_and_unlocking_connects_again() -> None:
-    work, home = gate("work", 1), gate("home", 2)
-    async with console([work, home], keys=Lockable()) as (app, pilot):
-        await pilot.press("L")
-        await wait_until(pilot, lambda: isinstance(app.screen, LockScreen))
-        assert [link.source for link in app.sources.listeners.values()] == [None, None]
-        for source in (work, home):
-            source.tell("pending", request(9))  # what was on its way when the connection ended
-        await pilot.press(*"anything", "enter")
-        await wait_until(pilot, lambda: not isinstance(app.screen, LockScreen))
-        for source in (work, home):
-            source.hang_up()
-            source.down = False
-        await wait_until(pilot, lambda: work.connections == home.connections == 2)
-        await wait_until(pilot, lambda: not app.sources.trouble)
-    assert decided(work) == decided(home) == []

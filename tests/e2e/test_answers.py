@@ -95,8 +95,6 @@ def test_a_batch_does_what_its_sheet_says_and_no_more(open_house: House) -> None
             read(terminal)
             terminal.press(" ")
             terminal.still(0.2)
-            terminal.press("j")
-            terminal.still(0.2)
         terminal.until("3 marked")
         terminal.still(1.0)
         terminal.press("A")

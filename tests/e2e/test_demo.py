@@ -30,6 +30,8 @@ def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) ->
         terminal.until("send-draft denied: I will ask for the right recipient.")
         assert len(list(temporary.glob("aileron-demo-*"))) == 1
         terminal.press(CTRL_Q)
+        terminal.until("Quit anyway?")
+        terminal.press(CTRL_Q)
         assert terminal.end() == 0
         assert clean(terminal)
     assert list(temporary.glob("aileron-demo-*")) == []

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.gate_state import GateLimits, GateSetup
 from aileron_tui.gate.replies import Reply
 from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -99,6 +100,11 @@ class GateEnv:
             "head": item["head"],
         }
         return Statement(**fields | changes)
+
+    def extension(self, item: JsonObject, key: UnlockedKey | None = None, **changes: Any) -> JsonObject:
+        """Returns the body of a signed extension."""
+        extension = read_gate_request(item).extension(surface="console", now=datetime.now(UTC))
+        return {"envelope": sign(replace(extension, **changes), key or self.key).fields()}
 
     def decision(self, item: JsonObject, verdict: Verdict = Verdict.APPROVE, **changes: Any) -> JsonObject:
         """Returns the body of a signed decision."""

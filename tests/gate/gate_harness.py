@@ -33,6 +33,7 @@ ENVIRONMENT: Final = {"HARNESS_MAIL": MAIL_CREDENTIAL, "HARNESS_FILES": FILES_CR
 CONFIG: Final = """
 [policy]
 timeout = {timeout}
+asks_per_10_minutes = 0
 [connectors."local://aileron/mail".credential]
 env = "HARNESS_MAIL"
 [connectors."local://aileron/files".credential]

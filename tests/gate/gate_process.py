@@ -290,6 +290,11 @@ class Approver(Client):
     def decide(self, item: Any, verdict: Verdict) -> tuple[int, Any]:
         return self.ask("POST", f"/v1/action-approvals/{item['id']}/decide", decision(item, verdict, self._key))
 
+    def extend(self, item: Any) -> tuple[int, Any]:
+        extension = read_gate_request(item).extension(surface="console", now=datetime.now(UTC))
+        body: JsonObject = {"envelope": sign(extension, self._key).fields()}
+        return self.ask("POST", f"/v1/action-approvals/{item['id']}/extend", body)
+
 
 def decision(item: Any, verdict: Verdict, key: UnlockedKey) -> JsonObject:
     """Returns the body of a signed decision."""

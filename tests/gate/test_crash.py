@@ -10,6 +10,7 @@ import pytest
 from aileron_tui.core.states import RequestState
 from tests.gate.crash import DOUBLE_CRASHES, STEPS, random_runs
 from tests.gate.gate_harness import GateHarness, Plan, gate_harness
+from tests.gate.gate_process import GateAddress
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,26 @@ def test_a_crash_during_recovery_loses_and_repeats_nothing(
     harness: GateHarness, first: str, second: str, found: RequestState
 ) -> None:
     harness.crash_twice(first, second, found)
+
+
+def test_an_extended_request_waits_on_after_a_crash(harness: GateHarness) -> None:
+    found: dict[str, str] = {}
+
+    def extend(address: GateAddress) -> None:
+        id_ = harness.call(harness.agent(address), harness.draft())
+        approver = harness.approver(address)
+        for _ in range(2):
+            status, reply = approver.extend(approver.previewed_request(id_))
+            assert status == 200, reply
+            found[id_] = reply["item"]["expires_at"]
+
+    def check(address: GateAddress) -> None:
+        waiting = harness.approver(address).waiting()
+        assert {item["id"]: item["expires_at"] for item in waiting} == found
+        harness.finish_all(address)
+
+    harness.run_once(Plan("a run that is killed", timeout=30), extend)
+    harness.run_once(Plan("the next run", timeout=30), check)
 
 
 def test_random_crashes_lose_and_repeat_nothing(harness: GateHarness) -> None:

@@ -324,7 +324,7 @@ def test_an_error_in_one_request_leaves_no_other_with_its_old_prompt(
 
             monkeypatch.setattr(InstalledBundle, "resolve", fail_for_first)
             rename_a_row(env)
-            await eventually(lambda: dig(gate.find_request(second), "digest") != old[second]["digest"])
+            await eventually(lambda: dig(gate.find_request(second), "revision") != old[second]["revision"])
             await eventually(lambda: "reloading the manifests failed" in gate.problem)
             assert code(await gate.decide(first, env.decision(old[first]))) == "PROMPT_PENDING"
             assert (await gate.decide(first, env.decision(old[first], Verdict.DENY))).status == 200

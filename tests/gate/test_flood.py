@@ -20,5 +20,7 @@ def test_a_flood_by_one_agent_refuses_nothing_to_others_and_the_operator(tmp_pat
     quiet, most, after = result.memory
     assert most < quiet + 300 * MIB, result.report()
     assert after < quiet + 150 * MIB, result.report()
-    assert result.hostile["requests"].get("202", 0) < 1000, result.report()
+    accepted = result.hostile.get("requests", {}).get("202", 0)  # it may be kept waiting for all of them
+    assert accepted < 1000, result.report()
+    assert result.hostile["held calls"], result.report()
     assert result.hostile["idle connections"]["closed by the gate"] > 0

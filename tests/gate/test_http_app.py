@@ -116,7 +116,8 @@ def test_the_worked_example(env: GateEnv) -> None:
             assert asked.status_code == 202
             id_ = asked.json()["approval_id"]
             assert asked.json()["status"] == "pending_approval"
-            assert (await served.agent.get(f"{WAITING}/{id_}/result")).json() == {"status": "pending_approval"}
+            poll = (await served.agent.get(f"{WAITING}/{id_}/result")).json()
+            assert poll == {"status": "pending_approval", "expires_at": asked.json()["expires_at"]}
             item = await served.previewed_request(id_)
             assert item["input_fields"] == [{"label": "Draft id", "value": "r-12345"}]
             assert [field["label"] for field in item["preview"]["fields"]][:2] == ["To", "Subject"]
@@ -181,7 +182,7 @@ def test_a_stolen_session_decides_nothing(env: GateEnv) -> None:
             await served.previewed_request(id_)
             answer = await served.approver.post(f"{WAITING}/{id_}/decide", json={"approved": True})
             assert answer.status_code == 403
-            assert (await served.agent.get(f"{WAITING}/{id_}/result")).json() == {"status": "pending_approval"}
+            assert (await served.agent.get(f"{WAITING}/{id_}/result")).json()["status"] == "pending_approval"
             assert env.service.sent == ()
 
     run_async(main())

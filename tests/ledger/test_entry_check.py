@@ -311,6 +311,7 @@ def test_every_way_a_request_can_end_is_fine(scene: Scene) -> None:
         EntryKind.STOPPED,
         EntryKind.FELL_BACK,
         EntryKind.CONFIG_CHANGED,
+        EntryKind.LIMITED,
         EntryKind.REFUSED,
     ):
         scene.step(kind, "")

@@ -12,7 +12,8 @@ from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.history_filter import ALL, HistoryFilter
 from aileron_tui.ledger.sqlite.history_queries import match_expression
 from aileron_tui.ledger.sqlite.reader import SqliteReader
-from tests.ledger.scenes import Scene
+from aileron_tui.signing.key_store import for_this_run
+from tests.ledger.scenes import Scene, tampering
 
 
 @pytest.fixture
@@ -144,6 +145,40 @@ def test_a_clock_set_back_hides_nothing(scene: Scene) -> None:
     with SqliteReader(scene.ledger.path) as reader:
         assert ids(reader, HistoryFilter(since="2026")) == ["act-3", "act-1"]
         assert ids(reader, HistoryFilter(until="2026")) == ["act-2"]
+
+
+def test_the_last_answers_of_a_key_come_in_the_order_of_the_answers(scene: Scene) -> None:
+    other = for_this_run("desktop")
+    scene.enrol(other)
+    scene.ask("act-first")
+    scene.denied("act-second")
+    scene.approved("act-third")
+    scene.decide("act-first")
+    scene.ask("act-other")
+    scene.decide("act-other", key=other)
+    scene.ask("act-open")
+    with SqliteReader(scene.ledger.path) as reader:
+        mine = HistoryFilter(signer=scene.key.public.fingerprint)
+        assert ids(reader, mine) == ["act-first", "act-third", "act-second"]
+        assert ids(reader, mine, limit=1) == ["act-first"]
+        assert ids(reader, HistoryFilter(signer=other.public.fingerprint)) == ["act-other"]
+        assert ids(reader, HistoryFilter(signer="SHA256:unknown")) == []
+
+
+def test_what_a_rule_allowed_is_found_and_is_nobodys_answer(scene: Scene) -> None:
+    scene.approved("act-1")
+    scene.approved("act-2")
+    scene.denied("act-3")
+    scene.denied("act-4")
+    path = scene.close()
+    with tampering(path) as db:
+        db.execute("UPDATE requests SET surface = 'rule' WHERE id IN ('act-2', 'act-4')")
+    with SqliteReader(path) as reader:
+        assert ids(reader, HistoryFilter(outcomes=("by_rule",))) == ["act-2"]
+        assert ids(reader, HistoryFilter(outcomes=("by_rule", "denied"))) == ["act-4", "act-3", "act-2"]
+        assert ids(reader, HistoryFilter(text="send-draft", outcomes=("by_rule",))) == ["act-2"]
+        assert ids(reader, HistoryFilter(outcomes=("by_rule",), agents=("codex",))) == []
+        assert ids(reader, HistoryFilter(signer=scene.key.public.fingerprint)) == ["act-3", "act-1"]
 
 
 def _shared(base: Path) -> Path:

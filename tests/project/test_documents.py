@@ -42,6 +42,13 @@ RUN: dict[str, int | str] = {
     "aileron-tui agent list": 0,
     "aileron-tui agent revoke laptop-claude": NO_TERMINAL,
     "aileron-tui agent rotate laptop-claude": NO_TERMINAL,
+    "aileron-tui rules list": 0,
+    "aileron-tui rules add allow --from act-1 --for 8h": NO_TERMINAL,
+    "aileron-tui rules add allow --from act-1 --reach any --until 2026-05-20": NO_TERMINAL,
+    "aileron-tui rules add deny --agent laptop-claude --action delete-file --for 2d": NO_TERMINAL,
+    "aileron-tui rules end rule-0123": NO_TERMINAL,
+    "aileron-tui rules explain act-1": 5,
+    "aileron-tui rules replay rule-0123 --since 7d": 5,
     "aileron-tui doctor": 0,
     "aileron-tui gate": 0,
     "aileron-tui history --source here": 1,  # there is no such source in an empty home
@@ -127,7 +134,7 @@ def home(tmp_path: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     monkeypatch.delenv("AILERON_API_URL", raising=False)
     monkeypatch.delenv("AILERON_TOKEN", raising=False)
     monkeypatch.chdir(ROOT)
-    for module in ("agent", "key"):  # pytest stays debuggable
+    for module in ("agent", "key", "rules.add", "rules.end"):  # pytest stays debuggable
         monkeypatch.setattr(f"aileron_tui.cli.commands.{module}.protect_process", lambda: None)
     monkeypatch.setattr("aileron_tui.cli.commands.key.ask_new_passphrase", lambda _: bytearray(b"correct horse"))
     return home

@@ -207,10 +207,9 @@ def _approve_sheet(operator: Operator, case: Case) -> None:
         if "2 marked" in operator.terminal.text:
             break
         if (operator.is_shown() and "marked" not in operator.terminal.text) or "1 marked" in operator.terminal.text:
-            operator.terminal.press(" ")
-            operator.terminal.still(0.2)
-            seen.append(operator.terminal.text)
-        operator.terminal.press("j")
+            operator.terminal.press(" ")  # goes to the next request too
+        else:
+            operator.terminal.press("j")
         operator.terminal.still(0.2)
         seen.append(operator.terminal.text)
     operator.terminal.still(1.0)

@@ -26,6 +26,9 @@ _TIMES_MOVED: Final = 4
 _READING_SECONDS: Final = 1.5
 """After this, lines that are still to be read will not count as read by themselves."""
 NOT_YET: Final = "not yet"
+READ_FAST: Final = "You read"
+"""The status line if the robot read much text faster than a person can."""
+_ARMED: Final = 0.85
 _ENDED: Final = re.compile(r"^(?P<pill>.*?) · noth")
 _LONGEST_RUN: Final = 50.0
 DONE, FAILED, UNKNOWN, DENIED = "done", "failed", "outcome unknown", "denied"
@@ -142,7 +145,11 @@ class Operator:
             if not self.ready(8.0):
                 return bool(tried and self.ended()) and self.confirm()
             self.terminal.press("a")
-            self._until(lambda: self._asks_twice() or self.ended() or NOT_YET in status(self.terminal), 6)
+            self._until(self._has_reacted, 6)
+            if status(self.terminal).startswith(READ_FAST):
+                self.terminal.still(_ARMED)
+                self.terminal.press("a")
+                self._until(lambda: self.ended() or NOT_YET in status(self.terminal), 6)
             if self._asks_twice() or NOT_YET not in status(self.terminal):
                 before_confirming()
                 return self.confirm()
@@ -151,12 +158,16 @@ class Operator:
                 return True
         return False
 
+    def _has_reacted(self) -> bool:
+        line = status(self.terminal)
+        return self._asks_twice() or bool(self.ended()) or NOT_YET in line or line.startswith(READ_FAST)
+
     def confirm(self) -> bool:
         """Confirms if the console asks once more."""
         if self._asks_twice():
             self.keep_screen("confirm")
             for _ in range(8):
-                self.terminal.still(0.85)
+                self.terminal.still(_ARMED)
                 self.terminal.press("y")
                 self._until(lambda: not self._asks_twice(), 0.6)
                 if not self._asks_twice():

@@ -17,7 +17,8 @@ _SIGNS: Final = frozenset("−+")
 _REST_OF_HEADING: Final = re.compile(r"^(?:− as asked, )?(?:\+ )?as edited$")
 _REMARKS: Final = ("⚠", "· ")
 _AGE: Final = re.compile(
-    r"(?: ·|\s{2,}) ?(?:just now|at most .*|\d+ (?:s|min|h) ago|before asking.*)$|^(?:just now|\d+ (?:s|min|h) ago)$"
+    r"(?: ·|\s{2,}) ?(?:(?:just )?now|at most .*|\d+ (?:s|min|h)(?: ago)?|before asking.*)$"
+    r"|^(?:just now|\d+ (?:s|min|h) ago)$"
 )
 
 

@@ -37,7 +37,8 @@ _CONFIG: Final = """
 timeout = 300
 
 [console]
-undo_seconds = 0
+undo_seconds = {undo_seconds}
+follow = false
 lock_minutes = 0
 bell = false
 notify = false
@@ -60,7 +61,13 @@ class Session:
     """A gate, a console and a service. `broken` names a build of the gate that is broken on purpose."""
 
     def __init__(
-        self, cases: Iterable[Case], broken: str = "", *, samples: bool = False, cache: Path | None = None
+        self,
+        cases: Iterable[Case],
+        broken: str = "",
+        *,
+        samples: bool = False,
+        cache: Path | None = None,
+        undo_seconds: int = 0,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="robot-")
         self.home = Path(self._folder.name) / "home"
@@ -71,6 +78,7 @@ class Session:
         self._cases = tuple(cases)
         self._broken = broken
         self._cache = cache
+        self._undo_seconds = undo_seconds
         self._tokens: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -82,7 +90,7 @@ class Session:
 
     def _start(self, opened: ExitStack) -> None:
         opened.enter_context(self.service)
-        (self.home / "config.toml").write_text(_CONFIG)
+        (self.home / "config.toml").write_text(_CONFIG.replace("{undo_seconds}", str(self._undo_seconds)))
         if self._cache:
             shutil.copytree(self._cache, self.home / "cache")
         if self.mail:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
@@ -30,6 +31,7 @@ from aileron_tui.runtime.gate_discovery import FoundGate
 from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.envelope import verify
+from aileron_tui.signing.extensions import verify_extension
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.session_proof import session_proof
 from tests.runtime.examples import INSTANCE, LEDGER, URL, FakeGate, item, prompt
@@ -260,6 +262,37 @@ def test_an_edited_request_is_decided_by_its_new_prompt(key: UnlockedKey) -> Non
         assert body["edited_payload"] == {"draft_id": "r-2"}
         client.decide_batch({fresh.id: body})
     assert json.loads(gate.last.content)["items"][0]["id"] == fresh.id
+
+
+def test_five_more_minutes_are_signed_for_the_deadline_on_screen(key: UnlockedKey) -> None:
+    shown = item(extendable_until="2026-05-12T10:40:00.000000Z")
+    longer = shown | {"expires_at": "2026-05-12T10:25:30.000000Z"}
+    gate = FakeGate(lambda request: httpx.Response(200, json={"item": longer} if request.method == "POST" else shown))
+    with approver(gate, key) as client:
+        extended = client.extend(read_gate_request(shown))
+    assert extended.expires_at == longer["expires_at"]
+    sent = next(request for request in gate.asked if request.url.path.endswith("/extend"))
+    approvers = Approvers({key.public.fingerprint: Approver("laptop", key.public, "")})
+    envelope = json.loads(sent.content)["envelope"]
+    extension, _ = verify_extension(envelope, approvers, instance=INSTANCE, request=extended.id)
+    assert (extension.before, extension.expires) == (shown["expires_at"], longer["expires_at"])
+
+
+def test_a_deadline_that_somebody_else_extended_is_not_extended_again(key: UnlockedKey) -> None:
+    shown = item(extendable_until="2026-05-12T10:40:00.000000Z")
+    gate = FakeGate(fixed(200, shown | {"expires_at": "2026-05-12T10:25:30.000000Z"}))
+    with approver(gate, key) as client:
+        assert client.extend(read_gate_request(shown)).expires_at == "2026-05-12T10:25:30.000000Z"
+    assert not any(request.url.path.endswith("/extend") for request in gate.asked)
+
+
+@pytest.mark.parametrize("limit", ["", "2026-05-12T10:20:30.000000Z", "soon"])
+def test_a_deadline_that_cannot_be_extended_is_not_signed(key: UnlockedKey, limit: str) -> None:
+    shown = item(extendable_until=limit)
+    gate = FakeGate(fixed(200, shown))
+    with approver(gate, key) as client, pytest.raises(AileronError, match="not extended"):
+        client.extend(read_gate_request(shown))
+    assert not any(request.url.path.endswith("/extend") for request in gate.asked)
 
 
 def test_an_item_that_lies_is_refused(key: UnlockedKey) -> None:

@@ -11,13 +11,14 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import InvalidReply, NoReply, NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected
+from aileron_tui.runtime.no_rules import NoRules
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.surface.answer_delivery import Answer, Delivery, DeliveryRefusal, deliver
 from tests.surface.test_board import item
 
 
-class Gate:
+class Gate(NoRules):
     """A gate that answers as it is told, and counts."""
 
     name = ""
@@ -45,6 +46,9 @@ class Gate:
 
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         yield None
+
+    def extend(self, request: Request) -> Request:
+        raise NotImplementedError
 
     def fetched(self, id_: str) -> Json:
         raise NotImplementedError

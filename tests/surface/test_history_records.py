@@ -1,4 +1,4 @@
-"""The past: what a gate tells is checked, what a person types becomes a query, days add up."""
+"""The past: what a gate tells is checked, days add up."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
@@ -10,7 +10,6 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.errors import InvalidReply
-from aileron_tui.surface.history_query import HistoryQuery, SearchError
 from aileron_tui.surface.history_records import DayTally, read_page, shown_in_ledger, tally, typical
 from tests.console.history_gate import record, records
 
@@ -22,6 +21,11 @@ def test_a_page_is_read() -> None:
     assert [request.seq for request in page.requests] == [3, 2, 1]
     assert page.older == 7
     assert read_page({"items": [], "next": None}).older is None
+
+
+def test_a_summary_is_read_and_may_be_absent() -> None:
+    page = read_page({"items": [record(2, changes={"summary": ["a", "b"]}), record(1)], "next": None})
+    assert [request.summary for request in page.requests] == [("a", "b"), ()]
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,9 @@ def test_a_page_is_read() -> None:
         {"items": [record(1, changes={"took": -1})], "next": None},
         {"items": [record(1, changes={"seq": "1"})], "next": None},
         {"items": [record(1, changes={"seq": None})], "next": None},
+        {"items": [record(1, changes={"summary": "x"})], "next": None},
+        {"items": [record(1, changes={"summary": ["x", 1]})], "next": None},
+        {"items": [record(1, changes={"summary": ["x"] * 9})], "next": None},
     ],
     ids=lambda answer: json.dumps(answer)[:30],
 )
@@ -77,45 +84,6 @@ def test_bars_are_as_high_as_their_values() -> None:
     assert bars([], 2) == ["", ""]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "query"),
-    [
-        (HistoryQuery(), {}),
-        (HistoryQuery("  "), {}),
-        (HistoryQuery("recap"), {"text": "recap*"}),
-        (HistoryQuery("recap "), {"text": "recap"}),
-        (HistoryQuery("weekly recap"), {"text": "weekly recap*"}),
-        (HistoryQuery("rec*"), {"text": "rec*"}),
-        (HistoryQuery("a@b.c"), {"text": "a@b.c*"}),
-        (HistoryQuery("recap since:7d"), {"text": "recap", "since": "2026-05-05T12:00:00Z"}),
-        (HistoryQuery("since:"), {}),
-        (HistoryQuery("since:2026-05-12T10:00Z"), {"since": "2026-05-12T10:00:00Z"}),
-        (HistoryQuery("action:send-draft surface:tui"), {"action": ["send-draft"], "surface": ["tui"]}),
-        (HistoryQuery("outcome:denied", "failed"), {"outcome": ["failed", "denied"]}),
-        (HistoryQuery("x", "expired"), {"text": "x*", "outcome": ["expired"]}),
-        (HistoryQuery("http://x"), {"text": "http://x*"}),
-        (HistoryQuery('"; DROP'), {"text": '"; DROP*'}),
-    ],
-)
-def test_what_is_typed_becomes_a_query(wanted: HistoryQuery, query: dict[str, object]) -> None:
-    assert wanted.query(NOON) == query
-
-
-def test_a_date_is_one_of_the_persons_own_zone() -> None:
-    local = datetime(2026, 5, 12).astimezone().astimezone(UTC)
-    assert HistoryQuery("until:2026-05-12").query(NOON) == {"until": f"{local:%Y-%m-%dT%H:%M:%SZ}"}
-
-
-@pytest.mark.parametrize(
-    "text", ["since:tuesday", "until:99999w9", "since:2026-13-01", "outcome:denyed", "outcome:x\x1b"]
-)
-def test_what_cannot_be_understood_is_said(text: str) -> None:
-    with pytest.raises(SearchError) as caught:
-        HistoryQuery(text).query(NOON)
-    assert caught.value.hint
-    assert "\x1b" not in f"{caught.value}{caught.value.hint}"
-
-
 def test_what_the_ledger_kept_is_shown() -> None:
     made: JsonObject = {"kind": "request.made", "body": {"args": {"to": "x@example.com", "body": "one\ntwo", "n": 2}}}
     rows: list[Json] = [{"label": "To", "value": "y", "missing": False}, {"label": "Cc", "value": "", "missing": True}]
@@ -134,6 +102,11 @@ def test_what_the_ledger_kept_is_shown() -> None:
     assert shown_in_ledger({"entries": [made, lost]}).unavailable == "timeout"
     digest: JsonObject = {"kind": "preview.fetched", "body": {"digest": "d"}}
     assert "digest" in shown_in_ledger({"entries": [made, digest]}).note
+
+
+@pytest.mark.parametrize(("names", "words"), [(["desk", "desk"], "twice, by desk"), ([], ""), (None, ""), ("desk", "")])
+def test_extensions_of_the_deadline_are_shown(names: Json, words: str) -> None:
+    assert shown_in_ledger({"entries": [], "extended_by": names}).extended == words
 
 
 @pytest.mark.parametrize("entries", [None, 5, [], [None], [{}], [{"kind": "request.made", "body": []}]])

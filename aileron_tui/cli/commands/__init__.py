@@ -11,6 +11,7 @@ COMMANDS = {
     "watch": "print requests as they arrive, change and end",
     "history": "show, search, verify and export the history",
     "agent": "add, list and revoke agents and their tokens",
+    "rules": "make, list, explain and end rules, which answer calls without asking",
     "key": "create and manage signing keys and approvers",
     "preview": "print the prompt for a call without making a request",
     "lint": "check action, connector and suite manifests",

@@ -112,6 +112,7 @@ def _settings(theme: str | None, config: Config) -> ConsoleSettings:
         theme=wanted,
         undo_seconds=console.undo_seconds,
         lock_minutes=console.lock_minutes,
+        follow=console.follow,
         bell=console.bell,
         notify=console.notify,
         high_risk=config.policy.high_risk,

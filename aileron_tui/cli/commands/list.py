@@ -10,9 +10,10 @@ from aileron_tui.cli.output import print_error, print_json, print_lines
 from aileron_tui.cli.request_text import list_lines, list_width
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.request import Request
+from aileron_tui.core.summary import shortened, summary
 from aileron_tui.core.times import utc_now
 from aileron_tui.files.config import Config
-from aileron_tui.surface.source_choice import DaemonChoice
+from aileron_tui.surface.source_choice import DaemonChoice, EmbeddedGateChoice, GateChoice, SourceChoice
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,14 +25,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Returns 0, even if nothing is waiting."""
     config, choices = source_options.chosen_sources(options)
-    daemons = [choice for choice in choices if choice.kind == "daemon"]
-    if len(daemons) == len(choices) and not source_options.has_open_key(options.key):
-        requests = _without_key(daemons, config)
-    else:
+    requests = None if source_options.needs_key(options, choices) else _without_key(choices, config)
+    if requests is None:
         with source_options.opened(options, config, choices) as sources:
             requests = sources.waiting()
     if options.json:
-        print_json({"items": [request.fields for request in requests]})
+        print_json({"items": [one.fields | {"summary": [*shortened(summary(one.prompt))]} for one in requests]})
         return OK
     now, width = utc_now(), list_width()
     for request in requests:
@@ -40,24 +39,39 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _without_key(choices: Sequence[DaemonChoice], config: Config) -> tuple[Request, ...]:
-    """The waiting requests of daemons. Listing them needs no key; only gates need one."""
-    from aileron_tui.runtime.daemon.daemon_summaries import waiting_summaries  # noqa: PLC0415  # loads the HTTP client
+def _without_key(choices: Sequence[SourceChoice], config: Config) -> tuple[Request, ...] | None:
+    """The waiting requests without previews, or None if a gate shows them only to approvers."""
+    from aileron_tui.runtime.viewer_client import NoViewers  # noqa: PLC0415  # loads the HTTP client
 
+    source_options.print_notes(choices)
     found: list[Request] = []
     failures: list[AileronError] = []
     for choice in choices:
         try:
-            requests, unreadable = waiting_summaries(choice.find(), name=choice.name, rules=config.risk)
+            found += _of_daemon(choice, config) if choice.kind == "daemon" else _of_gate(choice)
+        except NoViewers:
+            return None
         except AileronError as error:
             failures.append(error)
-            continue
-        found += requests
-        if unreadable:
-            sys.stderr.write(f"warning: {unreadable} requests cannot be read\n")
     if len(failures) == len(choices):
         raise failures[-1]
     for failure in failures:
         print_error(failure)
     sys.stderr.write("note: listed without a key, so previews are left out\n")
     return tuple(sorted(found, key=lambda request: (request.requested_at, request.key)))
+
+
+def _of_gate(choice: GateChoice | EmbeddedGateChoice) -> Sequence[Request]:
+    from aileron_tui.runtime.viewer_client import ViewerClient  # noqa: PLC0415
+
+    with ViewerClient(choice.find(), name=choice.name) as viewer:
+        return viewer.waiting()
+
+
+def _of_daemon(choice: DaemonChoice, config: Config) -> Sequence[Request]:
+    from aileron_tui.runtime.daemon.daemon_summaries import waiting_summaries  # noqa: PLC0415
+
+    requests, unreadable = waiting_summaries(choice.find(), name=choice.name, rules=config.risk)
+    if unreadable:
+        sys.stderr.write(f"warning: {unreadable} requests cannot be read\n")
+    return requests

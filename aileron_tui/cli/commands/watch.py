@@ -2,20 +2,25 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
+from functools import partial
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, cast
 
 from aileron_tui.cli import source_options
 from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.cli.output import print_error, print_json, print_lines, write
 from aileron_tui.cli.request_text import list_lines, list_width
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.source_events import SourceEvent
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface.operator_key import TemporaryOperatorKey
-from aileron_tui.surface.source_connection import OpenSources
+from aileron_tui.surface.source import Source, SourceSpec
+from aileron_tui.surface.source_choice import EmbeddedGateChoice, GateChoice
 from aileron_tui.surface.source_listener import Reconnecting, SourceListener, SourceLost
 
 _LONGEST_REASON: Final = 300
@@ -30,14 +35,43 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0 if every source closed the connection, 1 if one could no longer be reached."""
-    with source_options.open_sources(options) as sources:
-        return _watch(sources, as_json=options.json)
+    config, choices = source_options.chosen_sources(options)
+    gates = [choice for choice in choices if choice.kind != "daemon"]
+    if len(gates) == len(choices) and not source_options.needs_key(options, gates) and _serve_viewers(gates):
+        source_options.print_notes(choices)
+        sys.stderr.write("note: watching without a key, so previews are left out\n")
+        specs = [SourceSpec(gate.name, partial(_view, gate)) for gate in gates]
+        with for_this_run("viewer") as key:  # listeners need a key; this one is not enrolled and signs nothing
+            return _watch(specs, key, as_json=options.json)
+    with source_options.opened(options, config, choices) as sources:
+        return _watch(sources.specs, sources.key, as_json=options.json)
 
 
-def _watch(sources: OpenSources, *, as_json: bool) -> int:
+def _view(gate: GateChoice | EmbeddedGateChoice, _: UnlockedKey) -> Source:
+    from aileron_tui.runtime.viewer_client import ViewerClient  # noqa: PLC0415  # loads the HTTP client
+
+    return cast("Source", ViewerClient(gate.find(), name=gate.name))  # a listener only watches
+
+
+def _serve_viewers(gates: Sequence[GateChoice | EmbeddedGateChoice]) -> bool:
+    """Whether these gates show requests without a key; those of an older version do not."""
+    from aileron_tui.runtime.viewer_client import NoViewers, ViewerClient  # noqa: PLC0415
+
+    for gate in gates:
+        try:
+            with ViewerClient(gate.find()) as viewer:
+                viewer.open()
+        except NoViewers:
+            return False
+        except AileronError:
+            continue  # the listener reports it
+    return True
+
+
+def _watch(specs: Sequence[SourceSpec], signer: UnlockedKey, *, as_json: bool) -> int:
     changed: SimpleQueue[None] = SimpleQueue()
-    key = TemporaryOperatorKey(sources.key)
-    listeners = [SourceListener(spec, key, lambda: changed.put(None), _RECONNECTING) for spec in sources.specs]
+    key = TemporaryOperatorKey(signer)
+    listeners = [SourceListener(spec, key, lambda: changed.put(None), _RECONNECTING) for spec in specs]
     for listener in listeners:
         listener.start()
     ended: list[SourceLost] = []
@@ -84,6 +118,8 @@ def _print_event(event: SourceEvent, *, as_json: bool) -> None:
         write(sys.stderr, f"{event.source or 'the gate'} is failing: {clip(inline(event.problem), _LONGEST_REASON)}")
     elif event.name == "health":
         write(sys.stderr, f"{event.source or 'the gate'} works again")
+    elif event.name == "limited" and isinstance(agent := event.data.get("agent"), str):
+        write(sys.stderr, f"{clip(inline(agent), _LONGEST_REASON)} asked too often: its calls are refused for now")
     now, width = utc_now(), list_width()
     for request in event.requests:
         name = f"{inline(request.prompt.action)} {inline(request.id)}"

@@ -52,7 +52,7 @@ class AnswerKeys:
     def on_key(self, event: events.Key) -> None:
         """Disarms on every key that is not an answer, so that typing never answers."""
         action = at(KeyScope.MAIN, event.key, self.port.keymap_in_use)
-        if action is None or not action.armed:
+        if action is None or not (action.armed or action.keeps_armed):
             self.arming.typed()
             self.show_status()
 
@@ -71,7 +71,8 @@ class AnswerKeys:
         """Whether a click on a key is ignored: an answer that does not count now. Clicks on other keys disarm."""
         found = running(KeyScope.MAIN, action)
         if found is None or not found.armed:
-            self.arming.clicked()
+            if found is None or not found.keeps_armed:
+                self.arming.clicked()
             return False
         return self._refused(found)
 
@@ -98,9 +99,14 @@ class AnswerKeys:
             self.answers.edit()
 
     def action_mark(self) -> None:
-        """Marks or unmarks the request."""
+        """Marks or unmarks the request, and goes to the next."""
         if self.usable("mark"):
             self.answers.mark()
+
+    def action_mark_all(self) -> None:
+        """Marks or unmarks every listed request."""
+        if self.usable("mark_all"):
+            self.answers.mark_all()
 
     def action_approve_marked(self) -> None:
         """Opens the sheet with every request set to approve."""

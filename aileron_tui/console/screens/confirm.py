@@ -1,5 +1,6 @@
 """Confirmations: of high risk, or of quitting while requests are waiting. The safe choice comes first."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -19,13 +20,17 @@ class ConfirmScreen(Dialog[bool]):
 
     SCOPE = KeyScope.CONFIRM
 
-    def __init__(self, question: Content, detail: Content, arming: Arming | None = None) -> None:
+    def __init__(
+        self, question: Content, detail: Content, arming: Arming | None = None, named: Sequence[Static] = ()
+    ) -> None:
         super().__init__(arming)
         self._question = question
         self._detail = detail
+        self._named = named
 
     def parts(self) -> ComposeResult:
         yield Static(self._question, classes="question")
+        yield from self._named
         yield Static(self._detail, classes="detail")
 
     def on_key(self, event: events.Key) -> None:
@@ -70,13 +75,15 @@ class TypedConfirmScreen(Dialog[bool]):
     SCOPE = KeyScope.TYPED_CONFIRM
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.TYPED_CONFIRM)]
 
-    def __init__(self, question: Content, word: str) -> None:
+    def __init__(self, question: Content, word: str, named: Sequence[Static] = ()) -> None:
         super().__init__()
         self._question = question
         self._word = word
+        self._named = named
 
     def parts(self) -> ComposeResult:
         yield Static(self._question, classes="question")
+        yield from self._named
         yield TypedInput(placeholder="type the action's name")
 
     async def action_submit(self) -> None:

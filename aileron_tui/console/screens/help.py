@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from aileron_tui.console.key_actions import KeyAction, KeyGroup, KeyScope
 from aileron_tui.console.key_hints import footer
 from aileron_tui.console.key_names import display
-from aileron_tui.console.key_table import MOUSE, bindings, keys_of, of
+from aileron_tui.console.key_table import MOUSE, SEARCH, bindings, keys_of, of
 from aileron_tui.console.render import ACCENT, MUTED, STRONG, trusted
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.console.widgets.limited_input import LimitedInput
@@ -45,7 +45,7 @@ class KeyTable(Widget):
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        lines = [line for scope in self._scopes for line in self._scope_lines(scope)] + list(self._mouse_lines())
+        lines = [line for scope in self._scopes for line in self._scope_lines(scope)] + list(self._other_lines())
         return trusted("\n").join(lines[1:]) if lines else trusted("No matching keys.", MUTED)
 
     def _scope_lines(self, scope: KeyScope) -> Iterator[Content]:
@@ -61,13 +61,14 @@ class KeyTable(Widget):
             for action in members:
                 yield from self._row(self._keys(action), action.label, action.tooltip)
 
-    def _mouse_lines(self) -> Iterator[Content]:
-        found = [(what, does) for what, does in MOUSE if self._contains_words(f"mouse {what} {does}")]
-        if found:
-            yield trusted("")
-            yield trusted("Mouse", ACCENT)
-        for what, does in found:
-            yield from self._row("", what, does)
+    def _other_lines(self) -> Iterator[Content]:
+        for heading, rows in (("Search in the history", SEARCH), ("Mouse", MOUSE)):
+            found = [(what, does) for what, does in rows if self._contains_words(f"{heading} {what} {does}")]
+            if found:
+                yield trusted("")
+                yield trusted(heading, ACCENT)
+            for what, does in found:
+                yield from self._row("", what, does)
 
     def _matches(self, action: KeyAction) -> bool:
         return self._contains_words(f"{self._keys(action)} {action.label} {action.tooltip} {action.id}")

@@ -3,52 +3,51 @@
 Opening it loads one page, however long the history is; older pages are loaded while scrolling.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, Horizontal, Vertical
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from aileron_tui.console import history_words as words
-from aileron_tui.console.history_loader import HistoryLoader, PageFailed, PageLoaded
+from aileron_tui.console.history_loader import HistoryLoader, PageFailed, PageLoaded, PageUpdated, RequestKey
+from aileron_tui.console.history_overview import ChartLoaded, HistoryOverview, PaceLoaded
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_hints import footer
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import BY_ID, bindings
 from aileron_tui.console.render import MUTED, trusted
 from aileron_tui.console.timers import call_after
-from aileron_tui.console.widgets.chart import MAX_DAYS, Chart
+from aileron_tui.console.widgets.chart import Chart
+from aileron_tui.console.widgets.history_search import HistorySearch
 from aileron_tui.console.widgets.history_table import Columns, HistoryTable
 from aileron_tui.console.widgets.key_line import KeyLine
-from aileron_tui.console.widgets.limited_input import LimitedInput
 from aileron_tui.console.widgets.request_detail import RequestDetail
-from aileron_tui.core.errors import AileronError
-from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
-from aileron_tui.surface.history_query import LONGEST, HistoryQuery, SearchError
+from aileron_tui.surface.history_query import SearchError
 from aileron_tui.surface.history_reader import HistoryReader
 from aileron_tui.surface.history_records import (
-    HistoryPage,
     ShownPrompt,
     SourcedRecord,
-    parse_local_time,
-    tally,
-    typical,
 )
 
-SEARCH_DELAY: Final = 0.25
+if TYPE_CHECKING:
+    from textual.signal import Signal
+
+    from aileron_tui.runtime.source_events import SourceEvent
+
 DETAIL_DELAY: Final = 0.15
 MIN_WIDTH_SIDE_BY_SIDE: Final = 110
 MIN_WIDTH_STACKED: Final = 60
@@ -56,19 +55,16 @@ LOW_HEIGHT: Final = 24
 
 
 class HistoryScreen(Screen[None]):
-    """The history of all sources. A source that fails is named, and the others are still shown."""
+    """The history of all sources. A source that fails is named, and the others are still shown.
+
+    `events` publishes the events of the sources, which keep the list up to date. `signer` returns the fingerprint of
+    the operator's key, "" while it is locked.
+    """
 
     CSS_PATH = str(bundled("styles") / "history.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.HISTORY)]
     SCOPE: ClassVar = KeyScope.HISTORY
     AUTO_FOCUS = "HistoryTable"
-
-    class ChartLoaded(Message):
-        """The requests for the chart are loaded."""
-
-        def __init__(self, page: HistoryPage) -> None:
-            super().__init__()
-            self.page = page
 
     class DetailLoaded(Message):
         """The prompt of a request is loaded, or the reason why it is not available."""
@@ -80,27 +76,30 @@ class HistoryScreen(Screen[None]):
             self.request = request
 
     def __init__(
-        self, reader: HistoryReader, *, keymap: Mapping[str, str] | None = None, heading: str = "History"
+        self,
+        reader: HistoryReader,
+        *,
+        keymap: Mapping[str, str] | None = None,
+        heading: str = "History",
+        events: "Signal[Sequence[SourceEvent]] | None" = None,
+        signer: Callable[[], str] = str,
     ) -> None:
         super().__init__()
         self._heading = heading
         self._reader = reader
         self._keymap = keymap
-        self._loader = HistoryLoader(self, reader, self._update_texts)
+        self._events = events
+        self._pace = ""
+        self._overview = HistoryOverview(self, reader, signer)
+        self._loader = HistoryLoader(self, reader, self._update_texts, self._listed)
         self._message = trusted("")
         self._detail: HistoryScreen.DetailLoaded | None = None
         self._chart_chosen: bool | None = None
-        self._search_timer: Timer | None = None
         self._detail_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="history-title")
-        with Horizontal(id="history-search"):
-            yield Static(trusted("/", MUTED), id="history-slash")
-            yield LimitedInput(
-                placeholder="search, such as recap since:7d", id="history-words", compact=True, max_length=LONGEST
-            )
-            yield Static(id="history-outcome")
+        yield HistorySearch()
         yield Static(id="history-trouble")
         yield Chart()
         with Container(id="history-panes"):
@@ -116,6 +115,8 @@ class HistoryScreen(Screen[None]):
         self._arrange(self.app.size.width, self.app.size.height)
         self._update_texts()
         self.action_reload()
+        if self._events:
+            self._events.subscribe(self, self._loader.events_received)
 
     def on_resize(self, event: events.Resize) -> None:
         """Shows the panes side by side, one above the other, or one at a time."""
@@ -126,6 +127,8 @@ class HistoryScreen(Screen[None]):
         self.set_class(width < MIN_WIDTH_STACKED or height < LOW_HEIGHT, "-single")
         chart = self._chart_chosen if self._chart_chosen is not None else height >= LOW_HEIGHT
         self.set_class(chart, "-chart")
+        if self.is_mounted:
+            self._update_texts()
 
     # loading
 
@@ -155,23 +158,30 @@ class HistoryScreen(Screen[None]):
         """Loads the next page before it is needed."""
         self._loader.load_older()
 
-    @work(thread=True, exit_on_error=False, group="chart")
-    def _load_chart(self) -> None:
-        try:
-            page = self._reader.sample(MAX_DAYS + 1)
-        except AileronError:
-            return  # the list shows the error
-        self.post_message(self.ChartLoaded(page))
+    def _listed(self) -> Iterator[RequestKey]:
+        return (record.key for record in self.query_one(HistoryTable).records)
 
-    def on_history_screen_chart_loaded(self, event: ChartLoaded) -> None:
-        """Draws the chart."""
-        today = datetime.now().astimezone().date()
-        note = f"of the newest {len(event.page.requests):,} requests" if event.page.older is not None else ""
-        days = tally(event.page.requests, today, MAX_DAYS)
-        if note and event.page.requests and (oldest := parse_local_time(event.page.requests[-1].asked)):
-            # Days that were not loaded must not look like days without decisions.
-            days = tuple(day for day in days if day.day >= oldest.date()) or days[-1:]
-        self.query_one(Chart).show(days, typical(event.page.requests), note)
+    @on(PageUpdated)
+    def _page_updated(self, event: PageUpdated) -> None:
+        """Adds what is new above the list; the cursor stays on its request."""
+        if self._loader.is_current(event):
+            if not self.query_one(HistoryTable).update(event.page.requests, event.changed):
+                self._message = trusted("many new requests; press r to load them", MUTED)
+            self._update_texts()
+            self._overview.load_pace()
+
+    def on_history_table_new_seen(self) -> None:
+        """Counts only what is still above the screen."""
+        self._update_texts()
+
+    @on(ChartLoaded)
+    def _chart_loaded(self, event: ChartLoaded) -> None:
+        self.query_one(Chart).show(event.days, event.typical_seconds, event.note)
+
+    @on(PaceLoaded)
+    def _pace_loaded(self, event: PaceLoaded) -> None:
+        self._pace = event.words
+        self._update_texts()
 
     # texts
 
@@ -179,7 +189,15 @@ class HistoryScreen(Screen[None]):
         """Updates the title, the error, and the text for an empty list or its end."""
         table, loader = self.query_one(HistoryTable), self._loader
         has_error = loader.error is not None or bool(loader.incomplete)
-        state = words.HistoryListState(len(table.records), loader.has_older, loader.is_loading, has_error, loader.query)
+        state = words.HistoryListState(
+            len(table.records),
+            loader.has_older,
+            loader.is_loading,
+            has_error,
+            loader.query,
+            table.new_above,
+            self._pace,
+        )
         error = self.query_one("#history-trouble", Static)
         error.display = has_error
         if loader.error:
@@ -187,9 +205,10 @@ class HistoryScreen(Screen[None]):
         elif loader.incomplete:
             error.update(words.incomplete_line(loader.incomplete))
         table.show_end_note(words.end_note(state))
-        self.query_one("#history-title", Static).update(words.title(state, self._message, self._heading))
+        self.query_one("#history-title", Static).update(
+            words.title(state, self._message, self._heading, self.size.width - 2)
+        )
         self.query_one("#history-empty", Static).update(words.empty_text(state))
-        self.query_one("#history-outcome", Static).update(words.outcome_filter(loader.query.outcome))
         self.set_class(not table.records, "-empty")
         self.set_class(not table.records and loader.query.all, "-blank")
 
@@ -199,40 +218,21 @@ class HistoryScreen(Screen[None]):
 
     # search
 
-    @on(Input.Changed, "#history-words")
-    def _typed(self) -> None:
-        if self._search_timer:
-            self._search_timer.stop()
-        self._search_timer = call_after(self, SEARCH_DELAY, self._search)
-
-    @on(Input.Submitted, "#history-words")
-    def _submitted(self) -> None:
-        self._search()
-        self.query_one(HistoryTable).focus()
-
-    def _search(self, outcome: str | None = None) -> None:
-        if self._search_timer:
-            self._search_timer.stop()
-        text = self.query_one("#history-words", Input).value
-        query = HistoryQuery(text, self._loader.query.outcome if outcome is None else outcome)
-        if query != self._loader.query or isinstance(self._loader.error, SearchError):
+    def on_history_search_asked(self, event: HistorySearch.Asked) -> None:
+        """Starts the search, unless its results are on screen already."""
+        if event.query != self._loader.query or isinstance(self._loader.error, SearchError):
             self._message = trusted("")
-            self._loader.search(query)
+            self._loader.search(event.query)
+        if event.submitted:
+            self.query_one(HistoryTable).focus()
 
     def action_search(self) -> None:
         """Focuses the search field."""
-        self.query_one("#history-words", Input).focus()
+        self.query_one(HistorySearch).start_typing()
 
-    @on(events.Click, "#history-slash")
-    def _slash_clicked(self) -> None:
-        self.action_search()
-
-    @on(events.Click, "#history-outcome")
-    def action_outcome(self) -> None:
-        """Filters the list by the next outcome."""
-        choices = ["", *OUTCOMES]
-        index = choices.index(self._loader.query.outcome)
-        self._search(choices[(index + 1) % len(choices)])
+    def action_outcome(self, steps: int) -> None:
+        """Filters the list by the next outcome, or by the one before."""
+        self.query_one(HistorySearch).step_outcome(steps)
 
     # moving
 
@@ -279,7 +279,10 @@ class HistoryScreen(Screen[None]):
 
     def on_history_table_highlighted(self) -> None:
         """Updates open details once the cursor has stopped moving."""
-        if self.has_class("-detail"):
+        record, detail = self.query_one(HistoryTable).current, self._detail
+        if record and detail and record.key == detail.record.key:
+            self._load_detail(record)  # the same request, with another outcome
+        elif self.has_class("-detail"):
             if self._detail_timer:
                 self._detail_timer.stop()
             self._detail_timer = call_after(self, DETAIL_DELAY, self._show_detail)
@@ -322,7 +325,7 @@ class HistoryScreen(Screen[None]):
         """Loads the newest page and the chart again."""
         self._message = trusted("")
         self._loader.load(first=True)
-        self._load_chart()
+        self._overview.load()
 
     def action_chart(self) -> None:
         """Shows or hides the chart."""
@@ -367,16 +370,14 @@ class HistoryScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Closes the details, then clears the search, then closes the screen."""
-        field = self.query_one("#history-words", Input)
-        if field.has_focus:
-            field.value = ""
-            self._search()
+        search = self.query_one(HistorySearch)
+        if search.is_typing:
+            search.clear(outcome=False)
             self.query_one(HistoryTable).focus()
         elif self.has_class("-detail"):
             self.action_open()
         elif not self._loader.query.all:
-            field.value = ""
-            self._search("")
+            search.clear(outcome=True)
         else:
             self.dismiss()
 

@@ -1,21 +1,44 @@
-"""The locked console: no request is visible, and none can be answered."""
+"""The locked console: it says how many requests wait, but shows none, and none can be answered."""
 
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.widgets import Static
 
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
-from aileron_tui.console.render import foreign_line, trusted
+from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.screens.passphrase import PassphraseScreen
 from aileron_tui.surface.source import OperatorKey
 
 
 class LockScreen(PassphraseScreen):
-    """Asks for the passphrase of the operator's key."""
+    """Asks for the passphrase of the operator's key.
+
+    `named` says what it is for, if it approves one request. `waiting` returns how many requests wait, in words.
+    """
 
     SCOPE = KeyScope.LOCK
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.LOCK)]
 
-    def __init__(self, keys: OperatorKey, why: str = "Locked") -> None:
-        super().__init__(why, trusted("key ") + foreign_line(keys.name), keys.unlock)
+    def __init__(
+        self,
+        keys: OperatorKey,
+        why: str = "Locked",
+        named: Sequence[Static] = (),
+        waiting: Callable[[], str] | None = None,
+    ) -> None:
+        super().__init__(why, trusted("key ") + foreign_line(keys.name), keys.unlock, named)
+        self._waiting = waiting
+
+    def parts(self) -> ComposeResult:
+        yield from super().parts()
+        if self._waiting is not None:
+            yield Static(trusted(self._waiting(), MUTED), classes="waiting")
+
+    def show_waiting(self) -> None:
+        """Updates how many requests wait."""
+        if self._waiting is not None and self.is_mounted:
+            self.query_one(".waiting", Static).update(trusted(self._waiting(), MUTED))

@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from aileron_tui.console.answer_flow import AnswerFlow
+from aileron_tui.console.deadline_extender import DeadlineExtender
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import bindings, of
@@ -24,12 +25,13 @@ from aileron_tui.console.timers import call_after
 from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.cached_widget import CachedWidget
-from aileron_tui.console.widgets.header import Header, banner, connection
+from aileron_tui.console.widgets.header import Header, WaitingCount, banner, connection
 from aileron_tui.console.widgets.request_list import RequestList
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
+from aileron_tui.surface.waiting_order import Following, next_waiting
 
 if TYPE_CHECKING:
     from textual.widgets import Input
@@ -52,7 +54,7 @@ class Panes(Container, CachedWidget):
 
 
 class MainScreen(AnswerKeys, Screen[None], CachedWidget):
-    """Shows the board. A new request never takes the focus and never moves the cursor."""
+    """Shows the board. A new request never takes the focus, and never moves the cursor from one that waits."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.MAIN)]
     AUTO_FOCUS = "RequestList"
@@ -63,9 +65,12 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.port = port
         self.answers = answers
         self.arming = port.arming
+        self.following = Following(port.board)
         self._vaults = vaults
+        self._extender = DeadlineExtender(port)
         self._clock: Timer | None = None
         self._status_timer: Timer | None = None
+        self._follow_timer: Timer | None = None
         self._view: PromptView | None = None
         self._filter: Input | None = None
         self._banner: TwoSidedLine | None = None
@@ -123,30 +128,37 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.show_status()
         if self._clock:
             (self._clock.resume if self.port.board.requests else self._clock.pause)()
+        self._follow()
 
     def _note_shown(self, request: "Request | None") -> None:
         """Notes which request can be answered: the one that is shown and listed. If it was not, the wait restarts."""
         if request and self.port.board.is_listed(request.key) and not self.has_class("-small"):
             self.arming.prompt_shown(request.key, request.digest)
+            self.answers.reading.shown(None if self.port.is_locked else request)
         else:
             self.arming.prompt_hidden()
+            self.answers.reading.shown(None)
 
     def _tick(self) -> None:
         if self._view:
             self._view.tick(utc_now())
-        self.show_status()
-        if self.port.board.remove_ended(monotonic()) or self.port.board.newly_silent():
+        board = self.port.board
+        if self.answers.update_holds() or board.remove_ended(monotonic()) or board.newly_silent():
             self.redraw()
         else:
+            self.show_status()
             self.query_one(RequestList).tick()
 
     def _show_header(self) -> None:
         statuses = self.port.statuses
-        notes = header_notes(self.port, self._vaults, narrow=self.size.width < _NARROW)
-        self.query_one(Header).show(self.port.board.waiting_count, connection(list(statuses.values())), notes)
+        notes = header_notes(self.port, self.answers, self._vaults, narrow=self.size.width < _NARROW)
+        count = WaitingCount(self.port.board.listed_waiting_count, self.port.board.waiting_count)
+        self.query_one(Header).show(count, connection(list(statuses.values())), notes)
         if self._banner:
-            lines = banner(statuses, self.size.width - 2, _BANNER_LINES if self.size.height >= _LOW else 1)
+            most = 1 if self.size.height < _LOW or self._can_answer else _BANNER_LINES
+            lines = banner(statuses, self.size.width - 2, most)
             self._banner.display = bool(lines)
+            self.set_class(len(lines) == 1, "-banner")  # it then takes the empty line above the panes
             self._banner.show(trusted("\n").join(lines))
 
     def show_status(self) -> None:
@@ -155,9 +167,19 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
             self._status_timer.stop()
         left = self.arming.seconds_until_armed()
         self._status_timer = call_after(self, left + _JUST_AFTER, self.show_status) if left else None
-        filtering = self._filter is not None and self._filter.has_focus
-        words, style, keys = status_line(self.port, self.answers, self.key_state, filtering=filtering)
+        words, style, keys = status_line(self.port, self.answers, self.key_state, filtering=self._is_filtering)
         self.query_one(AnswerBar).show(words, style, *keys)
+
+    @property
+    def _can_answer(self) -> bool:
+        """Whether the selected request waits and its source is connected, so that it must stay where it is."""
+        request = self.port.board.current
+        return request is not None and request.state.decidable and not self.port.answer_problem(request)
+
+    @property
+    def _is_filtering(self) -> bool:
+        """Whether keys are typed into the filter."""
+        return self._filter is not None and self._filter.has_focus
 
     @property
     def key_state(self) -> KeyState:
@@ -198,15 +220,41 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.port.board.move(steps)
         self.redraw()
 
+    def _select(self, key: str) -> None:
+        self.answers.discard_edit()
+        self.port.board.selected = key
+        self.redraw()
+
+    def action_next_waiting(self) -> None:
+        """Moves to the next request that waits, from the last one to the first."""
+        board = self.port.board
+        if key := next_waiting(board):
+            self._select(key)
+        elif board.listed_waiting_count < board.waiting_count:
+            self.port.show_message("the filter hides the other waiting requests")
+        else:
+            self.port.show_message("no other request is waiting")
+
+    def _follow(self) -> None:
+        """Moves on once the shown request was answered here, has ended, and no key was pressed for a moment."""
+        if self._follow_timer:
+            self._follow_timer.stop()
+            self._follow_timer = None
+        left = self.following.seconds_left() if self.port.settings.follow else None
+        if left is None or self.app.screen is not self or self._is_filtering:
+            return
+        if left:
+            self._follow_timer = call_after(self, left + _JUST_AFTER, self._follow)
+        else:
+            self._select(next_waiting(self.port.board))
+
     @on(RequestList.MoveRequested)
     def _move_requested(self, event: RequestList.MoveRequested) -> None:
         self._move(event.steps)
 
     @on(RequestList.Picked)
     def _picked(self, event: RequestList.Picked) -> None:
-        self.answers.discard_edit()
-        self.port.board.selected = event.key
-        self.redraw()
+        self._select(event.key)
 
     def action_next_pane(self) -> None:
         """Focuses the other pane."""
@@ -227,6 +275,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def on_descendant_focus(self) -> None:
         """Updates the status line, which differs while the filter has the focus."""
         self.show_status()
+        self._follow()
+
+    def on_screen_resume(self) -> None:
+        """Checks whether to move on, which waits while another screen covers this one."""
+        self._follow()
 
     def on_prompt_view_ready(self) -> None:
         """Shows the request now that the prompt is mounted."""
@@ -302,6 +355,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def action_help(self) -> None:
         """Opens the help."""
         open_help(self.app, self.port)
+
+    def action_extend(self) -> None:
+        """Waits five more minutes for an answer to the request that is shown."""
+        if self.usable("extend") and (request := self.port.board.current):
+            self._extender.extend(request)
 
     def action_copy(self) -> None:
         """Copies the id and the digest of the request."""

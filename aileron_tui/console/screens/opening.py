@@ -19,7 +19,14 @@ def open_history(app: App[Any], port: "ConsolePort") -> None:
     reader = HistoryReader(lambda: {name: port.source(name) for name in port.statuses})
     kinds = [port.source_label(name) for name in port.statuses]
     heading = "History of the daemon" if kinds == ["daemon"] else "History"
-    app.push_screen(HistoryScreen(reader, keymap=port.keymap_in_use, heading=heading))
+    screen = HistoryScreen(
+        reader,
+        keymap=port.keymap_in_use,
+        heading=heading,
+        events=port.source_events,
+        signer=lambda: key.public.fingerprint if (key := port.keys.key) else "",
+    )
+    app.push_screen(screen)
 
 
 def open_raw(app: App[Any], port: "ConsolePort", request: "Request") -> None:

@@ -1,6 +1,6 @@
 """The dialog that asks for a passphrase. It is shown as dots, passed to one function, and wiped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from textual.app import ComposeResult
@@ -16,14 +16,18 @@ from aileron_tui.signing.secret_memory import wipe
 class PassphraseScreen(Dialog[bool]):
     """`attempt` raises AileronError if the passphrase is wrong. It is slow by design, so it runs in a thread."""
 
-    def __init__(self, question: str, about: Content, attempt: Callable[[bytearray], None]) -> None:
+    def __init__(
+        self, question: str, about: Content, attempt: Callable[[bytearray], None], named: Sequence[Static] = ()
+    ) -> None:
         super().__init__()
+        self._named = named
         self._question = question
         self._about = about
         self._attempt = attempt
 
     def parts(self) -> ComposeResult:
         yield Static(trusted(self._question, "bold"), classes="question")
+        yield from self._named
         yield Static(self._about, classes="foreign-name")
         yield Input(password=True, placeholder="passphrase")
 

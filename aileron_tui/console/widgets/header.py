@@ -1,6 +1,7 @@
 """The header (name, connection, number of waiting requests) and the banner for sources in trouble."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from textual.content import Content
 
@@ -74,6 +75,20 @@ def _source_line(name: str, status: SourceStatus, width: int, more: str) -> Cont
     return line + trusted(more)
 
 
+class WaitingCount(NamedTuple):
+    """How many requests wait, and how many of them are listed."""
+
+    listed: int = 0
+    all: int = 0
+
+    @property
+    def words(self) -> str:
+        """The count, with the number that the filter lists if it hides some."""
+        if not self.all:
+            return "nothing waiting"
+        return f"{self.all:,} waiting" if self.listed == self.all else f"{self.listed:,} of {self.all:,} waiting"
+
+
 class Header(CachedWidget):
     """One line that is always on screen."""
 
@@ -81,9 +96,9 @@ class Header(CachedWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: tuple[int, Connection, tuple[str, ...]] = (0, ("", MUTED), ())
+        self._shown: tuple[WaitingCount, Connection, tuple[str, ...]] = (WaitingCount(), ("", MUTED), ())
 
-    def show(self, waiting: int, state: Connection, notes: tuple[str, ...] = ()) -> None:
+    def show(self, waiting: WaitingCount, state: Connection, notes: tuple[str, ...] = ()) -> None:
         """Shows the number of waiting requests, the connection, and trusted notes."""
         if (waiting, state, notes) != self._shown:
             self._shown = (waiting, state, notes)
@@ -91,8 +106,7 @@ class Header(CachedWidget):
 
     def render(self) -> Content:
         waiting, state, notes = self._shown
-        words = f"{waiting:,} waiting" if waiting else "nothing waiting"
-        right = Content.assemble((words, "bold" if waiting else MUTED), " ")
+        right = Content.assemble((waiting.words, "bold" if waiting.all else MUTED), " ")
         room = self.size.width - right.cell_length - 1
         left = _left_side(state, notes, room)
         return Content.assemble(left, " " * max(1, room + 1 - left.cell_length), right)

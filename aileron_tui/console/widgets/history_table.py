@@ -20,6 +20,7 @@ from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.summary import summary_line
 from aileron_tui.core.time_words import span
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
@@ -31,6 +32,7 @@ MIN_WIDTH_ONE_LINE: Final = 92
 # Widths of the columns.
 _WHEN, _OUTCOME, _TOOK, _SURFACE, _SIGNED, _SOURCE = 11, 17, 10, 9, 10, 10
 _OUTCOME_ON_TWO_LINES: Final = 40
+_MIN_SUMMARY_WIDTH: Final = 8
 _OUTCOME_STYLES: Final = {
     RequestState.EXECUTED: "$text-success",
     RequestState.FAILED: "$text-error",
@@ -74,10 +76,23 @@ def _text(text: str, width: int, style: str = "") -> Content:
     return foreign_line(_clipped(text, width), style)
 
 
+def _named(record: SourcedRecord, width: int, style: str) -> Content:
+    """The action, and its summary where there is room for it."""
+    name = _text(record.action, width, style)
+    room = width - name.cell_length - 2
+    text = _summary(record.summary, room) if room >= _MIN_SUMMARY_WIDTH else ""
+    return name + trusted("  ") + foreign_line(text, MUTED) if text else name
+
+
+@lru_cache(maxsize=2048)
+def _summary(values: tuple[str, ...], width: int) -> Visible:
+    return summary_line(values, width)
+
+
 def columns(width: int, *, show_source: bool = False) -> tuple[int, int]:
     """The widths of the action and agent columns; `show_source` leaves room for the source."""
     room = width - 2 - (_WHEN + _OUTCOME + _TOOK + _SURFACE + _SIGNED) - 2 * 6 - (_SOURCE + 2 if show_source else 0)
-    action = max(12, room * 3 // 5)
+    action = max(12, room * 3 // 5, room - 16)
     return action, room - action
 
 
@@ -132,6 +147,9 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
 
         lines: int
 
+    class NewSeen(Message):
+        """New requests that were above the screen have been scrolled into view."""
+
     class EndNeared(Message):
         """The last loaded request is on screen or close to it."""
 
@@ -145,6 +163,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         self.records: list[SourcedRecord] = []
         self._cursor = 0
         self._end_note = trusted("")
+        self._new_above = 0
 
     @property
     def current(self) -> SourcedRecord | None:
@@ -155,6 +174,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         """Shows these requests instead. The cursor stays on its request if that is still listed."""
         before = self.current
         self.records = list(records)
+        self._new_above = 0
         indexes = {record.key: index for index, record in enumerate(self.records)}
         self._cursor = indexes.get(before.key, 0) if before else 0
         self._update_size()
@@ -169,6 +189,36 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         self._update_size()
         if first and self.records:
             self.post_message(self.Highlighted(self.current))
+
+    def update(self, newest: Sequence[SourcedRecord], changed: Sequence[SourcedRecord]) -> bool:
+        """Adds new requests above and replaces those that changed. The cursor stays on its request.
+
+        The list keeps its place on screen if it is scrolled, or if the cursor would leave the screen. Returns False if
+        there may be requests between the newest ones and those that are listed.
+        """
+        indexes = {record.key: index for index, record in enumerate(self.records)}
+        new = [record for record in newest if record.key not in indexes]
+        if self.records and newest and len(new) == len(newest):
+            return False
+        before = self.current
+        for record in (*newest, *changed):
+            if record.key in indexes:
+                self.records[indexes[record.key]] = record
+        self.records[:0] = new
+        self._cursor += len(new) if before else 0
+        self._update_size()
+        lines, top = self._lines, self.scroll_offset.y
+        if new and (top or (self._cursor + 1) * lines > self.size.height):
+            self._new_above += len(new)
+            self.scroll_to(y=top + len(new) * lines, animate=False, force=True)
+        if self.current != before:
+            self.post_message(self.Highlighted(self.current))
+        return True
+
+    @property
+    def new_above(self) -> int:
+        """The number of new requests that have not been on screen."""
+        return self._new_above
 
     def show_end_note(self, note: Content) -> None:
         """Shows this line below the last request."""
@@ -215,6 +265,9 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         super().watch_scroll_y(old_value, new_value)
         if self.is_mounted:
             self._check_for_end()
+            if self._new_above > (above := int(new_value) // self._lines):
+                self._new_above = above
+                self.post_message(self.NewSeen())
 
     def on_resize(self) -> None:
         """Adapts the number of lines per request to the width, and keeps the cursor in view."""
@@ -249,7 +302,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         took = "" if record.took is None else span(record.took)
         cells = (
             _cell(short_time(record.asked), _WHEN),
-            _cell(_text(record.action, action, STRONG if cursor else ""), action),
+            _cell(_named(record, action, STRONG if cursor else ""), action),
             *((_cell(_text(record.source, _SOURCE, MUTED), _SOURCE),) if self._show_source else ()),
             _cell(outcome(record), _OUTCOME),
             _cell(trusted(took.rjust(_TOOK)), _TOOK),
@@ -262,14 +315,15 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
     def _first_line(self, record: SourcedRecord, width: int, *, cursor: bool) -> Content:
         time = short_time(record.asked)
         room = width - 2 - time.cell_length - 2
-        action = _cell(_text(record.action, room, STRONG), room)
+        action = _cell(_named(record, room, STRONG), room)
         return trusted("▸ " if cursor else "  ") + action + trusted(" ") + time + trusted(" ")
 
     def _second_line(self, record: SourcedRecord, width: int) -> Content:
         parts = [outcome(record, _OUTCOME_ON_TWO_LINES)]
         if record.took is not None:
             parts.append(trusted(f"in {span(record.took)}", MUTED))
-        named = (record.source if self._show_source else "", record.surface, record.asked_by)
+        answered = record.answered.partition(" (")[0]  # the id of a rule is in the details
+        named = (record.source if self._show_source else "", answered, record.asked_by)
         parts.extend(_text(text, 24, MUTED) for text in named if text)
         if record.signature:
             parts.append(trusted(record.signature, MUTED))

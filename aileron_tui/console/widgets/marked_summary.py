@@ -13,6 +13,7 @@ from aileron_tui.core.prompt import NOT_AVAILABLE, not_shown, unavailable_line
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.skeletons import KnownNames
+from aileron_tui.core.summary import telling_first
 from aileron_tui.core.visible_text import clip, inline
 
 NAME_WIDTH: Final = 60
@@ -63,8 +64,10 @@ def why_unread(request: Request, now: datetime, known: KnownNames) -> str:
 
 
 def _rows(request: Request) -> tuple[Row, ...]:
-    preview = request.prompt.preview
-    return (*request.prompt.inputs, *(preview.rows if preview else ()))
+    """The rows of the preview, then the inputs, each in the order of a summary."""
+    prompt = request.prompt
+    groups = (prompt.preview.rows if prompt.preview else (), prompt.inputs)
+    return tuple(row for rows in groups for row in telling_first(rows))
 
 
 def _short(rows: tuple[Row, ...]) -> list[Row]:

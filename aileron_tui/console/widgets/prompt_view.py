@@ -124,8 +124,9 @@ class PromptView(CachedWidget, can_focus=True):
 
     def on_resize(self) -> None:
         """Adapts the layout to the new size."""
-        # The outer size, because the padding depends on this class.
-        self.set_class(self.outer_size.height < _LOW_HEIGHT, "low")
+        # The outer size, because the padding depends on this class; a banner takes its first line.
+        height = self.outer_size.height + self.screen.has_class("-banner")
+        self.set_class(height < _LOW_HEIGHT, "low")
         self._fit_to_size()
 
     def show(self, request: Request | None, *, note: Content | None = None) -> None:

@@ -1,6 +1,7 @@
 """The list of waiting requests. It reads the board and draws only the lines on screen."""
 
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -25,6 +26,7 @@ from aileron_tui.core.visible_text import Visible, cells, clip, short
 from aileron_tui.surface.board import Board, Pill, Tone
 
 if TYPE_CHECKING:
+    from aileron_tui.core.prompt import Prompt
     from aileron_tui.core.request import Request
 
 _TONES = {
@@ -36,12 +38,29 @@ _TONES = {
 
 
 _MIN_WIDTH_FOR_SOURCE = 18
+_MIN_WIDTH_ONE_LINE = 56
+_MIN_SUMMARY_WIDTH = 8
+_SUMMARY_INDENT = 4
 _NAME_WIDTH = 16
 _END_WIDTH = 3
+_COMPARED_ROWS = 20
+
+
+class RowSummary(NamedTuple):
+    """The summary of a request, and that of the row above which it is compared with."""
+
+    values: tuple[str, ...]
+    previous: tuple[str, ...]
+
+    def text(self, width: int) -> str:
+        """The summary as one line of at most this width."""
+        from aileron_tui.core.summary import summary_line  # noqa: PLC0415  # not needed in the first frame
+
+        return summary_line(self.values, width, self.previous)
 
 
 class RequestLine(NamedTuple):
-    """Everything that is shown on the line of a request."""
+    """Everything that is shown on the line of a request. `summary` is None if it has a line of its own."""
 
     key: str
     name: str
@@ -53,6 +72,15 @@ class RequestLine(NamedTuple):
     time: str
     source: str
     stale: bool
+    summary: RowSummary | None
+
+
+class SummaryLine(NamedTuple):
+    """The second line of a request, in a list that is too narrow for one line."""
+
+    key: str
+    selected: bool
+    summary: RowSummary
 
 
 def _time(request: "Request", now: datetime) -> str:
@@ -70,12 +98,17 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
 
     The widget holds no requests of its own: it reads the board whenever it draws. It only caches the lines on screen,
     to redraw those that changed. The cursor is the board's selection, so it stays on its request when rows move.
+
+    Each request has a summary: on a second line, or on its only line if the list is wide or folded. It is compared with
+    that of the most similar older request near it of the same action, so that it shows what differs. That request is
+    chosen when the row is first drawn, and no row changes because another one arrives or ends.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.REQUEST_LIST)]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "waiting--row",
         "waiting--chosen",
+        "waiting--summary",
         "waiting--quiet",
         "waiting--good",
         "waiting--warn",
@@ -103,8 +136,9 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         self._last_selected: tuple[str, int] = ("", -1)
         self._blank = Strip.blank(0)
         self._style_cache: dict[str, Style] = {}
-        self._lines_on_screen: dict[int, RequestLine | str] = {}
-        self._strips_on_screen: dict[tuple[RequestLine, int], Strip] = {}
+        self._lines_on_screen: dict[int, RequestLine | SummaryLine | str] = {}
+        self._strips_on_screen: dict[tuple[RequestLine | SummaryLine, int], Strip] = {}
+        self._summaries: dict[str, tuple[Prompt, RowSummary]] = {}
 
     def notify_style_update(self) -> None:
         """Clears the caches when the colours change."""
@@ -140,13 +174,18 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         """Redraws the lines that differ from the board; a folded list shows only the selected request, on one line."""
         self._folded = folded
         width, height = self.scrollable_content_region.size
-        self._resize_content(Size(width, 1 if folded else len(self._board.listed)), height)
+        self._resize_content(Size(width, 1 if folded else len(self._board.listed) * self._lines_per_row), height)
         if not folded and self._board.selected in self._board.listed:
             self._keep_selected_in_view(self._board.listed.index(self._board.selected))
         now = utc_now()
         changed = [y for y in range(height) if self._lines_on_screen.get(y) != self._line(y, now)]
         if changed:
             self.refresh(Region(0, changed[0], width, changed[-1] - changed[0] + 1))
+
+    @property
+    def _lines_per_row(self) -> int:
+        """How many lines each request has."""
+        return 1 if self._folded or self.scrollable_content_region.width >= _MIN_WIDTH_ONE_LINE else 2
 
     def _resize_content(self, size: Size, height: int) -> None:
         """Sets the number of rows without redrawing every line and updating the layout, as Textual would."""
@@ -168,7 +207,8 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         """Scrolls to the selected request if it or its row changed; otherwise keeps the position of the mouse wheel."""
         if (self._board.selected, row) != self._last_selected:
             self._last_selected = (self._board.selected, row)
-            self.scroll_to_region(Region(0, row, 1, 1), animate=False, force=True)
+            lines = self._lines_per_row
+            self.scroll_to_region(Region(0, row * lines, 1, lines), animate=False, force=True)
 
     def on_resize(self) -> None:
         """Draws everything at the new width, with the selected request in view."""
@@ -179,36 +219,65 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         line = self._lines_on_screen[y] = self._line(y, utc_now())
-        if isinstance(line, RequestLine):
+        if isinstance(line, RequestLine | SummaryLine):
             return self._cached_row(line, width)
         return self._message(line, width) if line else self._blank_line(width)
 
-    def _line(self, y: int, now: datetime) -> RequestLine | str:
-        """What belongs on a line of the screen, read from the board: a request, a message, or nothing."""
-        board, keys = self._board, self._board.listed
+    def _line(self, y: int, now: datetime) -> RequestLine | SummaryLine | str:
+        """What belongs on a line of the screen, read from the board: a request, its summary, a message, or nothing."""
+        board, keys, lines = self._board, self._board.listed, self._lines_per_row
         if not keys and y == 1:
             words = "nothing matches" if board.filter else "nothing waiting"
             return words if board.has_reports else "connecting…"
-        index = y + self.scroll_offset.y
+        index, part = divmod(y + self.scroll_offset.y, lines)
         if self._folded and board.selected in keys:
             index = keys.index(board.selected)
         if index >= len(keys) or (self._folded and y > 0):
             return ""
         key, position = keys[index], f"{index + 1}/{len(keys)} " if self._folded else ""
-        request, pill = board.requests.get(key), board.pill(key)
+        request, selected = board.requests.get(key), key == board.selected
+        shown = self._summary(index, request) if request else RowSummary((), ())
+        if part:
+            return SummaryLine(key, selected, shown)
+        pill = board.pill(key)
         time = "" if pill.words or not request else _time(request, now)
         source = request.source if request and self._show_source else ""
         stale = source in board.queue.stale
         name = request.prompt.action if request else key
-        selected, marked, high_risk = key == board.selected, key in board.marked, board.is_high_risk(key)
-        return RequestLine(key, name, position, selected, marked, high_risk, pill, time, source, stale)
+        marked, high_risk = key in board.marked, board.is_high_risk(key)
+        beside = shown if lines == 1 else None
+        return RequestLine(key, name, position, selected, marked, high_risk, pill, time, source, stale, beside)
 
-    def _cached_row(self, line: RequestLine, width: int) -> Strip:
-        """The row of a request, drawn once while its text stays the same, even if it moves to another line."""
+    def _summary(self, index: int, request: "Request") -> RowSummary:
+        """The summary of a row, made once for each prompt."""
+        kept = self._summaries.get(request.key)
+        if kept is None or kept[0] is not request.prompt:
+            from aileron_tui.core.summary import summary  # noqa: PLC0415  # not needed in the first frame
+
+            values = summary(request.prompt)
+            previous = kept[1].previous if kept else self._previous(index, values, request.prompt.action)
+            kept = request.prompt, RowSummary(values, previous)
+            if len(self._summaries) > 2 * len(self._board.requests) + self.size.height:
+                self._summaries = {key: one for key, one in self._summaries.items() if key in self._board.requests}
+            self._summaries[request.key] = kept
+        return kept[1]
+
+    def _previous(self, index: int, values: tuple[str, ...], action: str) -> tuple[str, ...]:
+        """The most similar summary of the nearest rows above that have the same action, () if there are none."""
+        from aileron_tui.core.summary import similarity, summary  # noqa: PLC0415  # not needed in the first frame
+
+        keys, requests = self._board.listed, self._board.requests
+        above = (requests.get(keys[row]) for row in range(index - 1, max(-1, index - 1 - _COMPARED_ROWS), -1))
+        others = [summary(one.prompt) for one in above if one and one.prompt.action == action]
+        return max(others, key=partial(similarity, values), default=())
+
+    def _cached_row(self, line: RequestLine | SummaryLine, width: int) -> Strip:
+        """A line of a request, drawn once while its text stays the same, even if it moves."""
         if (line, width) not in self._strips_on_screen:
             if len(self._strips_on_screen) > 2 * self.size.height:
                 self._drop_strips_off_screen()
-            self._strips_on_screen[line, width] = self._row(line, width)
+            drawn = self._row(line, width) if isinstance(line, RequestLine) else self._second_line(line, width)
+            self._strips_on_screen[line, width] = drawn
         return self._strips_on_screen[line, width]
 
     def _drop_strips_off_screen(self) -> None:
@@ -227,19 +296,38 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         room = width - cells(tail) - 3 - _END_WIDTH - len(line.position)
         source = self._source(line, room)
         room -= cells(source) + bool(source)
-        name = short(line.name, max(4, room))
-        gap = max(0, room - cells(name))
+        name, beside = self._name_and_summary(line, max(4, room))
+        gap = max(0, room - cells(name) - cells(beside))
         tail_style = self._with_colour(row, _TONES[pill.tone]) if pill.words else row
         source_style = self._with_colour(row, "waiting--warn" if line.stale else "waiting--quiet")
         segments = [
             Segment(f"{cursor}{mark}{line.position}", row),
             Segment(name, row + Style(bold=line.selected)),
+            *([Segment(beside, self._with_colour(row, "waiting--summary"))] if beside else []),
             Segment(" " * gap + " ", row),
             *([Segment(source, source_style), Segment(" ", row)] if source else []),
             Segment(tail, tail_style),
             Segment(f" {risk} ", self._with_colour(row, "waiting--warn")),
         ]
         return Strip(segments).adjust_cell_length(width, row)
+
+    def _name_and_summary(self, line: RequestLine, room: int) -> tuple[str, str]:
+        """The name, and the summary that follows it on the same line; in a list, both are in columns."""
+        if line.summary is None or not line.summary.values:
+            return short(line.name, room), ""
+        column = max(_NAME_WIDTH, room // 4)
+        name = short(line.name, column if room - column - 2 >= _MIN_SUMMARY_WIDTH else room)
+        padding = 2 if line.position else max(0, column - cells(name)) + 2
+        left = room - cells(name) - padding - 1
+        text = line.summary.text(left) if left >= _MIN_SUMMARY_WIDTH else ""
+        return name, f"{' ' * padding}{text}" if text else ""
+
+    def _second_line(self, line: SummaryLine, width: int) -> Strip:
+        """The summary on a line of its own. It begins further right than any name, so it cannot look like a row."""
+        row = self._style("waiting--chosen" if line.selected else "waiting--row")
+        text = line.summary.text(width - _SUMMARY_INDENT - 1)
+        words = Segment(f"{' ' * _SUMMARY_INDENT}{text}", self._with_colour(row, "waiting--summary"))
+        return Strip([words]).adjust_cell_length(width, row)
 
     def _source(self, line: RequestLine, room: int) -> str:
         """The source of a request if there is room for it, marked if it is not connected."""
@@ -260,7 +348,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         """Moves by pages; a page is one row less than the screen. A folded list has no pages."""
         if self._folded:
             raise SkipAction
-        self.post_message(self.MoveRequested(pages * max(1, self.size.height - 1)))
+        self.post_message(self.MoveRequested(pages * max(1, self.size.height // self._lines_per_row - 1)))
 
     def action_edge(self, side: int) -> None:
         """Moves to the first or the last request."""
@@ -281,5 +369,5 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
             return ""
         if self._folded:
             return keys[(keys.index(self._board.selected) + 1) % len(keys)] if self._board.selected in keys else keys[0]
-        row = offset.y + self.scroll_offset.y
+        row = (offset.y + self.scroll_offset.y) // self._lines_per_row
         return keys[row] if row < len(keys) else ""

@@ -1,8 +1,6 @@
 """Converts errors of SQLite to errors of the ledger."""
 
-import contextlib
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -12,15 +10,22 @@ _DAMAGE: Final = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB"})
 _MISSING: Final = "no such table"
 
 
-@contextlib.contextmanager
-def translating(path: Path) -> Iterator[None]:
+class translating:  # noqa: N801  # a class, because every read of the ledger uses it and a generator costs more
     """Converts errors of SQLite inside this context to errors of the ledger."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise translated(error, path) from None
-    except UnicodeEncodeError:
-        raise LedgerError("the search text is not valid Unicode", "it has bytes that are not UTF-8") from None
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise translated(error, self._path) from None
+        if isinstance(error, UnicodeEncodeError):
+            raise LedgerError("the search text is not valid Unicode", "it has bytes that are not UTF-8") from None
 
 
 def translated(error: sqlite3.Error, path: Path) -> LedgerError:

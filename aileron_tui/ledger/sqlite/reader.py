@@ -2,11 +2,12 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Self
 
 from aileron_tui.core.entry_chain import Entry, decode
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonError
@@ -17,7 +18,8 @@ from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.history_filter import ALL, PAGE, HistoryFilter
 from aileron_tui.ledger.lock_file import noted_head
 from aileron_tui.ledger.request_status import RequestStanding
-from aileron_tui.ledger.sqlite import history_queries
+from aileron_tui.ledger.rule_calls import CallFilter, RecordedCall, RuleUse
+from aileron_tui.ledger.sqlite import history_queries, rule_queries
 from aileron_tui.ledger.sqlite.connection import check_file, connect
 from aileron_tui.ledger.sqlite.failures import translating
 from aileron_tui.ledger.sqlite.schema import OLDEST_READABLE, adapt_older_index, index_is_current, version
@@ -35,11 +37,27 @@ _OF_REQUEST: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB)"
     " FROM steps s JOIN entries e ON e.seq = s.seq WHERE s.request = ? ORDER BY s.seq"
 )
+_OF_REQUEST_WITH: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB)"
+    " FROM steps s JOIN entries e ON e.seq = s.seq WHERE s.request = ? AND instr(e.data, ?) ORDER BY s.seq"
+)
+_RECORDED_CALL: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM steps s JOIN entries e ON e.seq = s.seq"
+    " WHERE s.request = ? AND length(e.data) <= ? AND (instr(e.data, ?) OR instr(e.data, ?)) ORDER BY s.seq"
+)
+_CALL_MARKS: Final = (f'"kind":"{EntryKind.REQUESTED}"'.encode(), b'"preview":{')
 _KEY_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM keys k JOIN entries e ON e.seq = k.seq ORDER BY k.seq"
 )
 _AGENT_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM agents a JOIN entries e ON e.seq = a.seq ORDER BY a.seq"
+)
+_RULE_CHANGES: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq ORDER BY r.seq"
+)
+_CHANGES_OF_RULE: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq"
+    " WHERE r.id = ? ORDER BY r.seq"
 )
 
 _NEWEST: Final = "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM entries ORDER BY seq DESC"
@@ -106,6 +124,19 @@ class SqliteView:
         with translating(self.path):
             return tuple(read_entry(self.path, *row) for row in self.db.execute(_OF_REQUEST, (request,)))
 
+    def extensions(self, request: str) -> tuple[Entry, ...]:
+        """Every entry that extended the deadline of a request, in order. The text may occur in other entries too."""
+        with translating(self.path):
+            rows = self.db.execute(_OF_REQUEST_WITH, (request, EntryKind.EXTENDED.encode()))
+            found = (read_entry(self.path, *row) for row in rows)
+            return tuple(entry for entry in found if entry.kind == EntryKind.EXTENDED)
+
+    def recorded_call(self, request: str, largest: int) -> tuple[Entry, ...]:
+        """The entries with the inputs and the kept previews of a request, in order, without those that are larger."""
+        with translating(self.path):
+            found = self.db.execute(_RECORDED_CALL, (request, largest, *_CALL_MARKS))
+            return tuple(read_entry(self.path, *row) for row in found)
+
     def standing(self, request: str) -> RequestStanding | None:
         """The state of a request according to the index, or None if it was never made."""
         with translating(self.path):
@@ -149,6 +180,32 @@ class SqliteView:
         """The number of the last entry that added, rotated or revoked an agent, 0 if there is none."""
         with translating(self.path):
             return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM agents").fetchone()[0])
+
+    def rule_changes(self, id_: str = "") -> tuple[Entry, ...]:
+        """Every entry that makes or ends a rule, or this rule, in order."""
+        with translating(self.path):
+            rows = self.db.execute(_CHANGES_OF_RULE, (id_,)) if id_ else self.db.execute(_RULE_CHANGES)
+            return tuple(read_entry(self.path, *row) for row in rows)
+
+    def last_rule_change(self) -> int:
+        """The number of the last entry that made or ended a rule, 0 if there is none."""
+        with translating(self.path):
+            return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM rules").fetchone()[0])
+
+    def calls(self, wanted: CallFilter) -> Iterator[RecordedCall]:
+        """The past calls that may match, newest first."""
+        with translating(self.path):
+            yield from rule_queries.calls(self.db, wanted)
+
+    def count_calls(self, wanted: CallFilter) -> int:
+        """How many calls of the agent to the action there were since the time."""
+        with translating(self.path):
+            return rule_queries.count_calls(self.db, wanted)
+
+    def rule_uses(self) -> Mapping[str, RuleUse]:
+        """How often each rule answered a request, by its id."""
+        with translating(self.path):
+            return rule_queries.uses(self.db)
 
     def nonce_used(self, nonce: str) -> bool:
         """Whether a recorded decision has this nonce."""

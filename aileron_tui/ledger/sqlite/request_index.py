@@ -5,6 +5,8 @@ The index reads these fields of an entry's body. They are optional text unless n
     request.made      action, connector (text or an object with `name`), agent, says, risk, args (object);
                       of a daemon also `daemon`, `kind`, and `asked`, the time of the request according to the daemon
     decision.made     envelope (DSSE object): verdict, edits, surface, reason and nonce come from the signed statement
+    rule.answered     as in `core/rule_answer.py`
+    rule.made, rule.ended    rule (object with `id`), id
     op.failed         error
     runtime.told      as in `ledger/request_status.py`
     runtime.edited    nothing
@@ -17,7 +19,10 @@ from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, compact
+from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.outcomes import ELSEWHERE
+from aileron_tui.core.rule import RuleVerdict
+from aileron_tui.core.rule_words import ALLOWED, DENIED
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment
 from aileron_tui.ledger.errors import EntryRefused
@@ -54,18 +59,29 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
         case EntryKind.DECIDED:
             if decision is not None:
                 _decided(db, entry, *decision)
+        case EntryKind.RULED:
+            _ruled(db, entry)
         case EntryKind.TOLD:
             _told(db, entry)
         case EntryKind.EDITED:
             _edited_elsewhere(db, entry)
         case EntryKind.RUNNING:
             db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (RequestState.RUNNING, entry.request))
+        case kind if kind in ENDS:
+            _ended(db, entry, ENDS[EntryKind(kind)])
+        case _:
+            _changed(db, entry)
+
+
+def _changed(db: sqlite3.Connection, entry: Entry) -> None:
+    """Lists a change of keys, agents or rules."""
+    match entry.kind:
         case EntryKind.KEY_ENROLLED | EntryKind.KEY_REVOKED:
             db.execute("INSERT INTO keys VALUES (?)", (entry.seq,))
         case EntryKind.AGENT_ADDED | EntryKind.AGENT_ROTATED | EntryKind.AGENT_REVOKED:
             db.execute("INSERT INTO agents VALUES (?)", (entry.seq,))
-        case kind if kind in ENDS:
-            _ended(db, entry, ENDS[EntryKind(kind)])
+        case EntryKind.RULE_MADE | EntryKind.RULE_ENDED:
+            db.execute("INSERT INTO rules VALUES (?, ?)", (entry.seq, _rule_id(entry)))
 
 
 def _made(db: sqlite3.Connection, entry: Entry) -> None:
@@ -113,6 +129,27 @@ def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer:
         _reword(db, row[0], outcome, statement.reason)
     if edits := edits_of(statement):
         _edit(db, row[0], f"edited {words(edits)}")
+
+
+def _ruled(db: sqlite3.Connection, entry: Entry) -> None:
+    """Records the answer of a rule. Nobody took any time to decide."""
+    body = entry.body
+    denied = body.get("verdict") == RuleVerdict.DENY
+    outcome = RequestState.DENIED if denied else RequestState.APPROVED
+    rule, signer, reason = (_text(body.get(name)) for name in ("rule", "signer", "reason"))
+    row = db.execute(
+        "UPDATE requests SET outcome = ?, decided = ?, surface = ?, signer = ?, reason = ?, ended = ?, rule = ?"
+        " WHERE id = ? RETURNING seq",
+        (outcome, entry.time, RULE_SURFACE, signer, reason, entry.time if denied else "", rule, entry.request),
+    ).fetchone()
+    if row is not None and denied:  # the end of a call that was allowed says it, too
+        _reword(db, row[0], outcome, f"{DENIED} {rule} {reason}")
+
+
+def _rule_id(entry: Entry) -> str:
+    """The rule that an entry makes or ends, or ""."""
+    rule = entry.body.get("rule")
+    return _text(rule.get("id")) if isinstance(rule, dict) else _text(entry.body.get("id"))
 
 
 def _edit(db: sqlite3.Connection, seq: int, text: str) -> None:
@@ -164,11 +201,12 @@ def _told(db: sqlite3.Connection, entry: Entry) -> None:
 def _ended(db: sqlite3.Connection, entry: Entry, state: RequestState) -> None:
     error = _text(entry.body.get("error"))
     row = db.execute(
-        "UPDATE requests SET outcome = ?, ended = ?, error = ? WHERE id = ? RETURNING seq, reason",
+        "UPDATE requests SET outcome = ?, ended = ?, error = ? WHERE id = ? RETURNING seq, reason, rule",
         (state, entry.time, error, entry.request),
     ).fetchone()
     if row is not None:
-        _reword(db, row[0], state, f"{row[1]} {error}")
+        ruled = f"{ALLOWED} {row[2]} " if row[2] else ""
+        _reword(db, row[0], state, f"{ruled}{row[1]} {error}")
 
 
 def _reword(db: sqlite3.Connection, seq: int, state: RequestState, reason: str) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
-INDEX_VERSION: Final = "4"
+INDEX_VERSION: Final = "5"
 
 _ENTRIES: Final = """
 CREATE TABLE entries (
@@ -26,7 +26,8 @@ BEGIN SELECT RAISE(ABORT, 'entries follow one another without gaps'); END;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-# `steps` finds the entries of a request, `keys` those that change who may approve, `agents` those that change agents.
+# `steps` finds the entries of a request, `keys` those that change who may approve, `agents` those that change agents,
+# `rules` those that change rules. `rule` is the rule that answered a request.
 # `agent` is the name of the agent's token, and `says` is what the agent calls itself; before agents had tokens of their
 # own, only the latter was known. `daemon` names the daemon that runs a request, if it is not the gate; `told` means
 # that the daemon reported the outcome. `edited` means that the inputs were changed before the call was approved, and
@@ -35,12 +36,15 @@ INDEX: Final = """
 DROP TABLE IF EXISTS steps;
 DROP TABLE IF EXISTS keys;
 DROP TABLE IF EXISTS agents;
+DROP TABLE IF EXISTS rules;
 DROP TABLE IF EXISTS nonces;
 DROP TABLE IF EXISTS requests;
 DROP TABLE IF EXISTS search;
 CREATE TABLE steps (request TEXT, seq INTEGER, PRIMARY KEY (request, seq)) WITHOUT ROWID;
 CREATE TABLE keys (seq INTEGER PRIMARY KEY);
 CREATE TABLE agents (seq INTEGER PRIMARY KEY);
+CREATE TABLE rules (seq INTEGER PRIMARY KEY, id TEXT NOT NULL);
+CREATE INDEX rules_by_id ON rules (id, seq);
 CREATE TABLE nonces (nonce TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE requests (
     seq       INTEGER PRIMARY KEY,
@@ -63,13 +67,16 @@ CREATE TABLE requests (
     told      INTEGER NOT NULL DEFAULT 0,
     kind      TEXT NOT NULL DEFAULT '',
     says      TEXT NOT NULL DEFAULT '',
-    edited    INTEGER NOT NULL DEFAULT 0
+    edited    INTEGER NOT NULL DEFAULT 0,
+    rule      TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX requests_by_time ON requests (asked, seq);
 CREATE INDEX requests_by_action ON requests (action, seq);
 CREATE INDEX requests_by_outcome ON requests (outcome, seq);
 CREATE INDEX requests_by_agent ON requests (agent, seq);
+CREATE INDEX requests_by_rule ON requests (rule, asked) WHERE rule != '';
 CREATE INDEX requests_by_surface ON requests (surface, seq);
+CREATE INDEX requests_by_signer ON requests (signer, decided) WHERE signer != '' AND surface != 'rule';
 CREATE VIRTUAL TABLE search USING fts5 (
     action, connector, agent, says, inputs, reason, outcome, edits, columnsize = 0,
     tokenize = 'unicode61 remove_diacritics 2'
@@ -95,7 +102,14 @@ def _third(_: sqlite3.Connection) -> None:
     """
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second, _third)
+def _fourth(_: sqlite3.Connection) -> None:
+    """Leaves the tables unchanged. Older versions of the program do not know requests that a rule answered.
+
+    They would take such a request for one that ran without an approval.
+    """
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second, _third, _fourth)
 VERSION: Final = len(MIGRATIONS)
 OLDEST_READABLE: Final = 1
 """The oldest schema version that can be read. A reader changes nothing, so it must also read outdated ledgers."""
@@ -146,23 +160,27 @@ def reset_index(db: sqlite3.Connection) -> None:
 def index_is_current(db: sqlite3.Connection) -> bool:
     """Whether the derived tables have the format of this version."""
     row = db.execute("SELECT value FROM meta WHERE name = 'index'").fetchone()
-    wanted = {"steps", "keys", "agents", "nonces", "requests", "search"}
+    wanted = {"steps", "keys", "agents", "rules", "nonces", "requests", "search"}
     return row is not None and row[0] == INDEX_VERSION and wanted <= _tables(db)
 
 
 def adapt_older_index(db: sqlite3.Connection) -> None:
-    """Lets a reader, which changes nothing, read an index from before agents had tokens of their own.
+    """Lets a reader, which changes nothing, read an index from before agents had tokens of their own, or before rules.
 
-    Temporary tables hide those of the same name in the file. What the old index calls the agent is its own claim.
+    Temporary tables hide those of the same name in the file. What the oldest index calls the agent is its own claim.
     """
     columns = [str(row[1]) for row in db.execute("PRAGMA main.table_info(requests)")]
-    if not columns or "says" in columns:
+    if not columns or "rule" in columns:
         return
-    kept = ", ".join(name for name in columns if name != "agent")
+    named = "says" in columns
+    kept = ", ".join(name for name in columns if named or name != "agent")
+    added = "'' AS rule" if named else "'' AS agent, agent AS says, '' AS rule"
     db.execute("PRAGMA query_only = OFF")  # the file itself is opened for reading only
     db.execute("PRAGMA temp_store = MEMORY")
-    db.execute(f"CREATE TEMP VIEW requests AS SELECT {kept}, '' AS agent, agent AS says FROM main.requests")  # noqa: S608  # names of columns only
-    db.execute("CREATE TEMP TABLE agents (seq INTEGER PRIMARY KEY)")
+    db.execute(f"CREATE TEMP VIEW requests AS SELECT {kept}, {added} FROM main.requests")  # noqa: S608  # names of columns only
+    if not named:
+        db.execute("CREATE TEMP TABLE agents (seq INTEGER PRIMARY KEY)")
+    db.execute("CREATE TEMP TABLE rules (seq INTEGER PRIMARY KEY, id TEXT NOT NULL)")
     db.execute("PRAGMA query_only = ON")
 
 

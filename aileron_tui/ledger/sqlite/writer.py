@@ -1,9 +1,9 @@
 """Writes the ledger. Every entry is on disk before it is acknowledged, and all entries form one unbroken chain.
 
 The gate holds the lock and writes as long as it runs. A guest, a short command that runs beside the gate, may also
-record changes of keys, agents and the configuration, because it must be possible to revoke a key or an agent at any
-moment. That is safe because every append reads the head inside its own transaction, and only one transaction can write
-at a time.
+record changes of keys, agents, rules and the configuration, because it must be possible to revoke a key or an agent, or
+to end a rule, at any moment. That is safe because every append reads the head inside its own transaction, and only one
+transaction can write at a time.
 
 The ledger of a daemon has no gate. Any number of consoles share it, each may record any entry, and none can become the
 only writer while another has it open.
@@ -25,6 +25,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import JsonError, JsonObject
+from aileron_tui.core.rule_change import RULE_CHANGES
 from aileron_tui.core.times import moment, timestamp, utc_now
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
@@ -50,7 +51,9 @@ from aileron_tui.ledger.sqlite.reader import SqliteView, hash_of, head_of, read_
 from aileron_tui.ledger.sqlite.schema import index_is_current, migrate, reset_index, version
 from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, LedgerView
 
-FOR_GUESTS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED, *AGENT_CHANGES})
+FOR_GUESTS: Final = frozenset(
+    {EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED, *AGENT_CHANGES, *RULE_CHANGES}
+)
 
 _BUSY_SECONDS: Final = 10.0
 _PAUSE: Final = 0.002
@@ -142,9 +145,9 @@ class SqliteLedger:
                 self._roll_back()
                 raise
 
-    def check_file(self) -> None:
-        """Checks that the files are still in their place. Raises LedgerReplaced."""
-        self._files.check()
+    def check_file(self, *, content: bool = False) -> None:
+        """Checks that the files are still in their place, and what is in them. Raises LedgerReplaced."""
+        self._files.check(content=content)
         self._holder.check()
 
     def close(self) -> None:
@@ -226,9 +229,7 @@ class SqliteLedger:
             raise replaced(self.path, f"entry {last.seq} of {self.path} is not the one that was recorded")
 
     def _check_files(self) -> None:
-        self.check_file()
-        if not self._guest and not self._shared:
-            self._files.check_content()
+        self.check_file(content=not self._guest and not self._shared)
 
     def _note_shared(self) -> None:
         """Notes the head while no other process can append. If another process is writing, it notes a later head."""

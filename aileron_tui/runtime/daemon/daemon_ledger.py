@@ -143,7 +143,7 @@ class DaemonLedger:
         query = {
             name: list(map(str, value)) if isinstance(value, list) else [str(value)] for name, value in filters.items()
         }
-        return history_pages.search(self._path, history_pages.read_search(query))
+        return history_pages.search(self._path, history_pages.read_search(query), previews=True)
 
     def past(self, id_: str) -> JsonObject | None:
         """Everything this ledger has about one request, in the format of a gate's `GET /v1/history/{id}`."""

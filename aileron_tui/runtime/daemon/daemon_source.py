@@ -35,6 +35,7 @@ from aileron_tui.runtime.daemon.list_reader import MOST_WAITING, ListReader
 from aileron_tui.runtime.daemon.poller import LIST_EVERY, FetchedList, FetchedResult, Poller
 from aileron_tui.runtime.daemon.tracker import Tracker
 from aileron_tui.runtime.errors import NoGate, NoReply, NotFound, PromptChanged, RuntimeFault
+from aileron_tui.runtime.no_rules import NoRules
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.sse import SseFrame
 from aileron_tui.runtime.vault import VaultState
@@ -57,7 +58,7 @@ class _AnswerOutcome:
 _Message = SseFrame | FetchedList | FetchedResult | _AnswerOutcome | RuntimeFault | None
 
 
-class DaemonSource:
+class DaemonSource(NoRules):
     """One connection to one daemon. `folder` holds our own ledger of it; `tracker` comes from an earlier connection."""
 
     def __init__(  # noqa: PLR0913  # everything that describes a source
@@ -150,6 +151,10 @@ class DaemonSource:
     def fetched(self, id_: str) -> Json:
         """Fails, because a daemon sends only the rows of a preview."""
         raise AileronError(f"the daemon sends only what is shown of the preview of {id_}")
+
+    def extend(self, request: Request) -> Request:
+        """Fails, because a daemon's deadlines cannot be changed."""
+        raise AileronError("the deadline was not extended", request.why_not_extendable)
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
         """The request with edits applied. Without edits this fails, because a daemon fetches a preview only once."""

@@ -3,12 +3,12 @@
 import argparse
 import sys
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.time_spans import read_time
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config
@@ -17,7 +17,14 @@ from aileron_tui.files.paths import paths
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.history_filter import PAGE, HistoryFilter
-from aileron_tui.surface.history_query import HistorySearch, SearchError, read_outcome, read_search
+from aileron_tui.surface.history_query import (
+    OUTCOMES,
+    HistorySearch,
+    SearchError,
+    read_outcome,
+    read_search,
+    read_when,
+)
 from aileron_tui.surface.local_ledgers import choose_ledger, gate_ledger
 
 _SOURCE: Final = "use the ledger of this daemon, or of the gate (--source gate); default: the source in use"
@@ -36,6 +43,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     show = commands.add_parser("show", help="show everything about one request")
     show.add_argument("id", metavar="ID", help="the request's id")
+    show.add_argument(
+        "--preview", action="store_true", help="show the preview too, if it was kept; asks for your passphrase"
+    )
     head = commands.add_parser("head", help="print the head of the chain, to store elsewhere")
     verify = commands.add_parser("verify", help="check the chain, signatures and keys, and that nothing ran twice")
     verify.add_argument("file", metavar="FILE", nargs="?", help="an export or a ledger file; default: this ledger")
@@ -59,18 +69,16 @@ def _filters(parser: argparse.ArgumentParser) -> None:
         "--search",
         metavar="TEXT",
         default="",
-        help="words to find (word* for a prefix), since:7d, until:, outcome:done, surface:, action:, agent:, source:",
+        help="words to find (word* for a prefix), since:tuesday, until:2026-05-12, outcome:approved, agent:, action:,"
+        " surface:, source:",
     )
-    parser.add_argument("--since", metavar="WHEN", type=_time, help="a date, a time, or how long ago: 30m, 12h, 7d, 2w")
-    parser.add_argument("--until", metavar="WHEN", type=_time, help="like --since; that time itself is not included")
-    parser.add_argument(
-        "--outcome",
-        metavar="OUTCOME",
-        action="append",
-        default=[],
-        type=_outcome,
-        help=f"such as done, failed or denied{_REPEAT}",
-    )
+    when = "a date, a time, a weekday, today, yesterday, or how long ago: 30m, 12h, 7d, 2w"
+    parser.add_argument("--since", metavar="WHEN", type=_time, help=when)
+    until = "like --since; that time itself is not included"
+    parser.add_argument("--until", metavar="WHEN", type=_time, help=until)
+    outcome = f"{', '.join(OUTCOMES)}; approved finds all that was allowed{_REPEAT}"
+    parser.add_argument("--outcome", metavar="OUTCOME", action="append", default=[], type=_outcome, help=outcome)
+    parser.add_argument("--agent", action="append", default=[], help=f"the name of the agent's token{_REPEAT}")
     parser.add_argument("--surface", action="append", default=[], help=f"where it was answered{_REPEAT}")
     parser.add_argument("--action", action="append", default=[], help=f"the action's name{_REPEAT}")
 
@@ -145,10 +153,10 @@ def _filter(options: argparse.Namespace, search: HistorySearch) -> HistoryFilter
         " ".join(search.words),
         timestamp(since) if since else "",
         timestamp(until) if until else "",
-        (*options.outcome, *search.outcomes),
+        tuple(dict.fromkeys((*chain(*options.outcome), *search.outcomes))),
         (*options.surface, *search.surfaces),
         (*options.action, *search.actions),
-        search.agents,
+        (*options.agent, *search.agents),
     )
 
 
@@ -182,7 +190,7 @@ def _head(text: str) -> Head:
         raise argparse.ArgumentTypeError(f"{error.title}. {error.hint}") from None
 
 
-def _outcome(text: str) -> str:
+def _outcome(text: str) -> tuple[str, ...]:
     try:
         return read_outcome(text)
     except SearchError as error:
@@ -191,8 +199,6 @@ def _outcome(text: str) -> str:
 
 def _time(text: str) -> datetime:
     try:
-        return read_time(text, utc_now())
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a date (2026-05-12), a time, or how long ago (7d, 12h)"
-        ) from None
+        return read_when(text, utc_now())
+    except SearchError as error:
+        raise argparse.ArgumentTypeError(f"{error.title}. {error.hint}") from None

@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -10,20 +11,25 @@ from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.history.record_text import fields, outcome
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
 from aileron_tui.cli.output import columns, print_json, write
+from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
-from aileron_tui.core.jsontext import JsonObject, plain
+from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.time_words import span
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import Visible, block, inline
 from aileron_tui.ledger import history_pages
+from aileron_tui.ledger.store import LedgerReader
 from aileron_tui.signing.recorded_signers import RecordedSigners
+from aileron_tui.signing.rules import Rules
+from aileron_tui.surface.history_records import shown_in_ledger
 
 _INDENT: Final = " " * 14
+_HIDDEN: Final = "The preview was kept. --preview shows it, and asks for your passphrase."
 
 
 def run(ledger: Path, options: argparse.Namespace) -> int:
@@ -34,21 +40,27 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
             sys.stderr.write(f"error: no request {inline(options.id)}\n")
             return NOT_FOUND
         entries = reader.of_request(options.id)
-        signature = _signature(record, entries, reader.key_changes())
+        signature = _rule_signature(record, reader) if record.rule else ""
+        signature = signature or _signature(record, entries, reader.key_changes())
+        extended = _extended(entries, reader.key_changes())
         edit = history_pages.edit(record, entries)
+    if kept := any(map(_has_preview, entries)):
+        entries = _with_previews(entries) if options.preview else tuple(map(_without_preview, entries))
+    hidden = _HIDDEN if kept and not options.preview else _not_kept(entries)
     if options.json:
         listed: list[JsonObject] = [
             {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
         ]
-        print_json({**fields(record), "signature": signature, "edit": edit, "entries": [*listed]})
+        more: JsonObject = {"signature": signature, "extended": extended, "edit": edit, "entries": [*listed]}
+        print_json({**fields(record), **more})
         return OK
-    _print_record(record, signature, edit)
+    _print_record(record, signature, extended, edit, hidden)
     for entry in entries:
         _print_entry(entry)
     return OK
 
 
-def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None) -> None:
+def _print_record(record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None, hidden: str) -> None:
     glyph, word = outcome(record)
     write(sys.stdout, f"{glyph} {word}: {inline(record.action)}", indent=_INDENT)
     about = {
@@ -58,12 +70,14 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
         "agent": record.agent,
         "says it is": record.says,
         "risk": record.risk,
-        "surface": record.surface,
+        "surface" if not record.rule else "answered": record.answered,
         "decided in": "" if record.took is None else span(record.took),
+        "extended": extended,
         "reason": record.reason,
         "error": record.error,
         "signature": signature,
         "note": unknown_outcome(record, utc_now()),
+        "not shown": hidden,
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():
@@ -71,6 +85,30 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
             write(sys.stdout, f"  {name:<10}  {inline(value)}", indent=_INDENT)
     if edit:
         sys.stdout.write("".join(f"{line}\n" for line in _edit_lines(edit)))
+
+
+def _has_preview(entry: Entry) -> bool:
+    return entry.kind == EntryKind.PREVIEWED and "preview" in entry.body
+
+
+def _with_previews(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The entries as they are, once the operator's key is unlocked."""
+    from aileron_tui.cli.source_options import unlocked_key  # noqa: PLC0415  # only for previews
+
+    with unlocked_key(None):
+        return entries
+
+
+def _without_preview(entry: Entry) -> Entry:
+    if not _has_preview(entry):
+        return entry
+    return replace(entry, body={name: value for name, value in entry.body.items() if name != "preview"})
+
+
+def _not_kept(entries: Sequence[Entry]) -> str:
+    """What was shown and is not in the ledger, and how to keep it."""
+    listed: list[Json] = [{"kind": entry.kind, "body": entry.body} for entry in entries]
+    return shown_in_ledger({"entries": listed}).note
 
 
 def _edit_lines(edit: JsonObject) -> Iterator[Visible]:
@@ -88,6 +126,14 @@ def _print_entry(entry: Entry) -> None:
         write(sys.stdout, f"  > {line}", indent="  > ")
 
 
+def _rule_signature(record: HistoryRecord, reader: LedgerReader) -> str:
+    """In words: whether the rule that answered a request was signed by a key that was allowed to approve."""
+    known = Rules.of(reader).get(record.rule)
+    if known is None or known.signer != record.signer:
+        return f"BAD: nobody signed {record.rule}"
+    return f"good, the rule was made by {known.made_by} ({known.signer})"
+
+
 def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:
     """In words: whether the decision that counted was signed by a key that was allowed to approve."""
     decision = next((entry for entry in reversed(entries) if entry.kind == EntryKind.DECIDED), None)
@@ -96,10 +142,7 @@ def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: t
         return f"none: answered elsewhere, not signed{late}"
     if decision is None:
         return "none: not decided"
-    signers = RecordedSigners()
-    for change in key_changes:
-        if change.seq < decision.seq:
-            signers.learn(change)
+    signers = _signers(key_changes, decision)
     statement, text = signers.check(decision.body.get("envelope"))
     if isinstance(statement, Damage):
         return f"BAD: {text}"
@@ -107,3 +150,25 @@ def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: t
         return f"BAD: it was made for request {statement.request}"
     approver = signers.approvers[text]
     return f"good, by {approver.name} ({text}{', insecure: no passphrase' if approver.insecure else ''})"
+
+
+def _extended(entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:
+    """In words: how often the deadline was extended, and by which keys that were allowed to."""
+    names: list[str] = []
+    for entry in entries:
+        if entry.kind == EntryKind.EXTENDED:
+            signers = _signers(key_changes, entry)
+            extension, text = signers.check_extension(entry.body.get("envelope"))
+            if isinstance(extension, Damage):
+                return f"BAD: entry {entry.seq}: {text}"
+            names.append(signers.approvers[text].name)
+    return extended_words(names)
+
+
+def _signers(key_changes: tuple[Entry, ...], entry: Entry) -> RecordedSigners:
+    """The keys that were enrolled when an entry was written."""
+    signers = RecordedSigners()
+    for change in key_changes:
+        if change.seq < entry.seq:
+            signers.learn(change)
+    return signers

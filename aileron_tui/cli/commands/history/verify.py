@@ -89,6 +89,7 @@ def _report_fields(report: CheckReport, names: dict[str, str]) -> JsonObject:
             {"key": fingerprint, "name": names.get(fingerprint, ""), "count": count}
             for fingerprint, count in report.decisions.items()
         ],
+        "rules": [{"rule": rule, "count": count} for rule, count in report.rule_answers.items()],
         "fault": _fault_fields(fault) if fault else None,
         "notes": list(report.notes),
     }
@@ -111,5 +112,7 @@ def _print_report(report: CheckReport, names: dict[str, str]) -> None:
     for fingerprint, count in report.decisions.items():
         name = inline(names.get(fingerprint, "?"))
         sys.stdout.write(f"  {counted(count, 'decision')} signed by {name} ({inline(fingerprint)})\n")
+    for rule, count in report.rule_answers.items():
+        sys.stdout.write(f"  {counted(count, 'request')} answered by {inline(rule)}\n")
     for note in report.notes:
         sys.stderr.write(f"note: {inline(note)}\n")

@@ -1,0 +1,151 @@
+"""Makes a rule, from a waiting request or by the names of an agent and an action."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aileron_tui.cli import confirmation, source_options
+from aileron_tui.cli.commands.rules.rule_text import input_lines
+from aileron_tui.cli.exit_codes import NOT_FOUND, OK, USAGE
+from aileron_tui.cli.output import counted, print_error, print_json, print_lines, write, write_error
+from aileron_tui.cli.request_lookup import NoSuchRequest, find_waiting, wait_for_preview
+from aileron_tui.cli.request_text import prompt_lines
+from aileron_tui.core.jsontext import JsonError, JsonObject, read_object, with_canonical_numbers
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id
+from aileron_tui.core.rule_list import RuleOffer, RuleOffers, differs_from
+from aileron_tui.core.rule_reader import read_example, read_rule
+from aileron_tui.core.rule_words import rule_words
+from aileron_tui.core.times import timestamp, utc_now
+from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config import Policy
+from aileron_tui.files.config_file import load_config
+from aileron_tui.files.paths import paths
+from aileron_tui.signing.errors import RuleFault
+from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.signing.secret_memory import protect_process
+from aileron_tui.surface.local_ledgers import gate_ledger
+from aileron_tui.surface.rule_changes import make_rule
+
+
+def run(options: argparse.Namespace) -> int:
+    """Returns 0 if the rule was made, 1 if not, 2 if the options do not fit, 5 if the request does not wait."""
+    if why := _misuse(options):
+        write_error(why)
+        return USAGE
+    protect_process()
+    policy = load_config(paths().config).policy
+    confirmation.check_terminal(policy, "making a rule")
+    return _add_from_request(options, policy) if options.request else _add_named(options, policy)
+
+
+def _misuse(options: argparse.Namespace) -> str:
+    """What is wrong with the combination of options, in words, or ""."""
+    named = options.agent or options.action or options.args is not None
+    if options.request:
+        return "--from names the request, so --agent, --action and --args cannot be given too" if named else ""
+    if options.verdict == RuleVerdict.ALLOW:
+        return "a rule that allows something is made from a waiting request; give it with --from"
+    if not (options.agent and options.action):
+        return "give --agent and --action, or a waiting request with --from"
+    if options.reach and (options.reach == RuleReach.CALL) != (options.args is not None):
+        return "--reach call needs --args, and --reach any has none"
+    return ""
+
+
+def _add_named(options: argparse.Namespace, policy: Policy) -> int:
+    args = None if options.args is None else with_canonical_numbers(_json("--args", options.args))
+    rule = Rule(
+        id=new_rule_id(),
+        verdict=RuleVerdict(options.verdict),
+        agent=options.agent,
+        action=options.action,
+        reach=RuleReach.ANY if args is None else RuleReach.CALL,
+        ends=timestamp(options.ends),
+        args=args,
+        risk=RiskLevel.HIGH,
+    )
+    rule = _checked(_with_examples(rule, options))
+    with source_options.unlocked_key(options.key) as key:
+        _confirm(rule, policy, key)
+        make_rule(gate_ledger(), rule, key)
+    return _report(rule, options)
+
+
+def _add_from_request(options: argparse.Namespace, policy: Policy) -> int:
+    with source_options.open_sources(options) as sources:
+        try:
+            request = wait_for_preview(sources, find_waiting(sources, options.request))
+        except NoSuchRequest as error:
+            print_error(error)
+            return NOT_FOUND
+        source = sources.of(request)
+        sys.stderr.write("".join(f"{line}\n" for line in prompt_lines(request, sys.stderr)))
+        offers = source.rule_offers(request.id)
+        offer = _chosen(offers, RuleReach(options.reach or RuleReach.CALL))
+        if why := differs_from(offer.rule, request.prompt):
+            raise RuleFault("the request has changed while the rule was being made", why, "Try again.")
+        verdict, ends = RuleVerdict(options.verdict), timestamp(options.ends)
+        rule = _checked(_with_examples(replace(offer.rule, verdict=verdict, ends=ends), options))
+        _confirm(rule, policy, sources.key, _past_lines(offer, offers.days))
+        source.make_rule(rule)
+    return _report(rule, options)
+
+
+def _chosen(offers: RuleOffers, reach: RuleReach) -> RuleOffer:
+    for offer in offers.offers:
+        if offer.rule.reach is reach:
+            return offer
+    why = next((refused.why for refused in offers.refused if refused.reach == reach), "the gate does not offer it")
+    raise RuleFault("no such rule can be made from this request", why)
+
+
+def _with_examples(rule: Rule, options: argparse.Namespace) -> Rule:
+    match = [_example("--match", text) for text in options.match]
+    not_match = [_example("--not-match", text) for text in options.not_match]
+    return replace(rule, match=(*rule.match, *match), not_match=(*rule.not_match, *not_match))
+
+
+def _example(option: str, text: str) -> JsonObject:
+    try:
+        return read_example(_json(option, text))
+    except JsonError as error:
+        raise JsonError(f"{option}: {error.title}", error.path) from None
+
+
+def _json(option: str, text: str) -> JsonObject:
+    try:
+        return read_object(text)
+    except JsonError as error:
+        raise JsonError(f"{option}: {error.title}", error.path, error.hint) from None
+
+
+def _checked(rule: Rule) -> Rule:
+    """The rule, if it is valid and right about its examples."""
+    try:
+        return read_rule(rule.fields())
+    except JsonError as error:
+        raise RuleFault("the rule is not valid", str(error)) from None
+
+
+def _confirm(rule: Rule, policy: Policy, key: UnlockedKey, more: Sequence[str] = ()) -> None:
+    """Shows the rule and asks whether to make it."""
+    write(sys.stderr, "", inline(rule_words(rule, utc_now())), *input_lines(rule), *more)
+    high = rule.verdict is RuleVerdict.ALLOW and rule.risk is RiskLevel.HIGH
+    confirmation.confirm_rule(rule.action, policy, key, high=high)
+
+
+def _past_lines(offer: RuleOffer, days: int) -> list[str]:
+    calls = counted(offer.asked, "call")
+    line = f"  In the last {days} days it would have answered {offer.answered:,} of {calls}."
+    return [line, *(f"    {inline(past.id)}  {inline(past.outcome)}" for past in offer.examples)]
+
+
+def _report(rule: Rule, options: argparse.Namespace) -> int:
+    if options.json:
+        print_json(rule.fields())
+    else:
+        print_lines(f"made {rule.id}", f"  {inline(rule_words(rule, utc_now()))}")
+        print_lines(f"  End it with `aileron-tui rules end {rule.id}`.")
+    return OK

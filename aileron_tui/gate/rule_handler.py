@@ -1,0 +1,207 @@
+"""Applies rules to calls before anybody is asked. What is not clearly answered by a rule is asked.
+
+A rule that depends on a preview, and every allow rule for an action with a preview, is applied while nothing else may
+begin on the connectors of the call, so what the rule saw is what runs. Only one call at a time waits for that, so ops
+that need no approval get their turn in between.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.prompt import count_warnings
+from aileron_tui.core.rule import RuleVerdict
+from aileron_tui.core.rule_answer import RuleAnswer
+from aileron_tui.core.rule_match import RuleCall, answer, may_depend_on_preview, protected_in, what_runs
+from aileron_tui.core.rule_words import denial_reason
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.visible_text import inline
+from aileron_tui.gate import agent_replies
+from aileron_tui.gate.agent_registry import AgentRegistry
+from aileron_tui.gate.connector_activity import connector_names
+from aileron_tui.gate.gate_request import GateRequest, PreviewState
+from aileron_tui.gate.gate_state import OUTBOX, GateState, log
+from aileron_tui.gate.op_runner import OpRunner
+from aileron_tui.gate.request_handler import RequestHandler
+from aileron_tui.gate.rule_registry import RuleRegistry
+from aileron_tui.gate.sandbox_threads import ThreadUse
+from aileron_tui.ledger.errors import EntryRefused
+from aileron_tui.ledger.store import EntryDraft
+from aileron_tui.signing.rules import KnownRule
+
+_LONGEST_WAIT: Final = 20.0
+"""How long a call waits for its connectors before a person is asked instead."""
+
+
+class RuleHandler:
+    """Answers calls by rules. Must only be used from the gate's event loop."""
+
+    def __init__(
+        self,
+        gate_state: GateState,
+        requests: RequestHandler,
+        op_runner: OpRunner,
+        agents: AgentRegistry,
+        rules: RuleRegistry,
+    ) -> None:
+        self._gate_state = gate_state
+        self._requests = requests
+        self._op_runner = op_runner
+        self._agents = agents
+        self._rules = rules
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    def answering(self, request: GateRequest) -> Coroutine[Any, Any, None] | None:
+        """Returns what records and answers a new request by a rule, or None if no rule may answer it."""
+        known = self._rules.in_force(request.agent, request.action.name)
+        if not known:
+            return None
+        call = self.rule_call(request)
+        rules = [item.rule for item in known]
+        if may_depend_on_preview(rules, call):
+            return self._answer_with_preview(request)
+        found = answer(rules, call)
+        if found is None or found.verdict is RuleVerdict.ASK:
+            return None
+        return self._answer(request, call, denied=found.verdict is RuleVerdict.DENY)
+
+    def rule_call(self, request: GateRequest) -> RuleCall:
+        """A request as rules see it, with its preview if that was fetched."""
+        preview = request.preview
+        shown = preview.digest if preview else None if request.preview_state is not PreviewState.NONE else ""
+        own = (str(self._gate_state.setup.data), str(self._gate_state.setup.manifests))
+        return RuleCall(
+            agent=request.agent,
+            action=request.action.name,
+            args=request.args,
+            connector=request.connector.hash,
+            runs=what_runs(request.call),
+            shown=shown,
+            risk=request.risk.level,
+            warning=_warning(request),
+            protected=protected_in(request.call, request.asker.folder, own),
+        )
+
+    async def _answer(self, request: GateRequest, call: RuleCall, *, denied: bool) -> None:
+        """Records and answers a request whose answer does not depend on a preview."""
+        try:
+            answered = await self._try_now(request, call) if denied else await self._try(request, call)
+        except BaseException as error:
+            self._requests.drop(request, error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        if not answered:
+            self._gate_state.asking_limit.ask(request.agent)  # only counts it: it is too late to refuse it
+            await self._requests.record_and_open(request)
+
+    async def _answer_with_preview(self, request: GateRequest) -> None:
+        """Records a request, fetches its preview, and answers it if a rule covers what the preview shows."""
+        try:
+            await self._gate_state.recorder.record(self._requests.request_entry(request))
+        except BaseException as error:
+            self._requests.drop(request, error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        try:
+            answered = await self._try(request)
+        except Exception as error:  # noqa: BLE001  # whatever it is, somebody must be asked
+            answered = False
+            if not isinstance(error, AileronError):
+                log.error("the rules for %s could not be applied", request.id, exc_info=error)
+            else:
+                log.warning("the rules for %s could not be applied: %s", request.id, inline(str(error)))
+        if not answered and request.state is RequestState.PENDING:
+            self._gate_state.asking_limit.ask(request.agent)  # only counts it: it is too late to refuse it
+            await self._requests.open_recorded(request)
+
+    async def _try(self, request: GateRequest, call: RuleCall | None = None) -> bool:
+        """Answers a request by a rule that is in force now; returns False if it must be asked about.
+
+        Without `call`, the request is recorded and its preview is fetched first.
+        """
+        turn = self._turns.setdefault(request.connector.name, asyncio.Lock())
+        try:
+            async with asyncio.timeout(_LONGEST_WAIT):
+                await turn.acquire()
+            try:
+                async with self._gate_state.activity.exclusive(connector_names(request.call), _LONGEST_WAIT):
+                    return await self._try_now(request, call)
+            finally:
+                turn.release()
+        except TimeoutError:
+            return False
+
+    async def _try_now(self, request: GateRequest, call: RuleCall | None) -> bool:
+        state, recorded = self._gate_state, call is None
+        if call is None:
+            if not await self._fetch(request):
+                return False
+            call = self.rule_call(request)
+        in_force = {known.rule.id: known for known in self._rules.in_force(request.agent, request.action.name)}
+        found = answer([known.rule for known in in_force.values()], call)
+        if found is None or found.verdict is RuleVerdict.ASK:
+            return False
+        allowed = found.verdict is RuleVerdict.ALLOW
+        if allowed and (
+            self._requests.is_outdated(request)
+            or state.is_late(request)
+            or state.health.problem(OUTBOX)
+            or self._agents.current().is_revoked(request.agent)
+        ):
+            return False
+        return await self._record(request, in_force[found.id], call, recorded=recorded)
+
+    async def _fetch(self, request: GateRequest) -> bool:
+        """Fetches the preview while nothing runs on the connector; returns False if that is not possible."""
+        if not await self._gate_state.activity.wait_until_idle(request.connector.name):
+            return False
+        async with asyncio.timeout(_LONGEST_WAIT):
+            fetched = await self._requests.fetch_preview(request, request.call, ThreadUse.PREVIEW)
+        if fetched is None:
+            return False
+        request.fetched, request.preview_state = fetched, PreviewState.READY
+        request.revision += 1
+        return True
+
+    async def _record(self, request: GateRequest, known: KnownRule, call: RuleCall, *, recorded: bool) -> bool:
+        """Records the answer of a rule, with the request if it is not recorded yet, and applies it.
+
+        The answer and the start of the op are one commit. The ledger checks the rule again.
+        """
+        rule, gate_state = known.rule, self._gate_state
+        allowed = rule.verdict is RuleVerdict.ALLOW
+        reason = "" if allowed else denial_reason(rule)
+        given = RuleAnswer(
+            rule.id, known.seq, rule.verdict, known.signer, request.digest, call.runs, call.shown or "", reason
+        )
+        drafts = [] if recorded else [self._requests.request_entry(request)]
+        drafts.append(EntryDraft(EntryKind.RULED, given.body(), request.id))
+        if allowed:
+            drafts.append(EntryDraft(EntryKind.RUNNING, {"digest": request.digest}, request.id))
+        try:
+            await gate_state.recorder.record(*drafts)
+        except EntryRefused as error:
+            log.warning("%s was not answered by %s: %s", request.id, rule.id, inline(str(error)))
+            return False
+        request.rule, request.reason = rule.id, reason
+        request.recorded.set_result(None)
+        log.info("%s %s was answered by %s: %s", request.id, inline(request.action.name), rule.id, rule.verdict)
+        if allowed:
+            self._op_runner.start(request)
+        else:
+            result = agent_replies.denied(request.id, reason)
+            await self._requests.ends.keep_result(result, request.fingerprint)
+            gate_state.end(request, RequestState.DENIED, result)
+        return True
+
+
+def _warning(request: GateRequest) -> str:
+    """What an operator would be warned about, in words, or ""."""
+    if request.repeats:
+        return "the call may have taken effect already"
+    count = count_warnings(request.prompt)
+    return f"{count} in the prompt" if count else ""

@@ -1,0 +1,95 @@
+"""Files that no rule may allow a change to, however their path is written."""
+
+import pytest
+
+from aileron_tui.core.jsontext import Json
+from aileron_tui.core.protected_paths import protected_path, protected_value
+
+OWN = ("/home/me/.local/share/Aileron Data", "/srv/gate")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/config",
+        "/repo/.git/hooks/pre-commit",
+        "/repo/.git",
+        "/repo/.GIT/config",
+        "C:\\repo\\.git\\config",
+        "/repo/sub/../.git/config",
+        "/repo/.git/../.git/config",
+        "/repo/.//.git//config",
+        "/repo/.git./config",
+        "/repo/.git /config",
+        "/repo/.git::$INDEX_ALLOCATION/config",
+        "/repo/.g\u200cit/config",
+        "/repo/\uff0egit/config",
+        "/repo/git~1/config",
+        "file:///repo/%2Egit/config",
+        "file:///repo/%252Egit/config",
+        "--output=.git/config",
+        "cp evil .git/hooks/pre-commit",
+        "*** Update File: .git/config",
+        "~/.gitconfig",
+        "$HOME/.bashrc",
+        "~/.ZSHRC",
+        "/home/me/.config/fish/config.fish",
+        "/etc/profile.d/x.sh",
+        "/etc//x/../profile",
+        "/project/.mcp.json",
+        "/project/.cursor/mcp.json",
+        "/project/.claude/settings.local.json",
+        "~/.claude.json",
+        "~/.codex/config.toml",
+        "~/.config/x/../opencode/config.json",
+        "~/.aileron/config.toml",
+        "~/.local/share/aileron-tui/ledger.db",
+        "~/Library/Application Support/aileron-tui/keys",
+        "/srv/gate/ledger.db",
+        "/srv/./x/../gate",
+        "/home/me/.local/share/aileron data/keys",
+    ],
+)
+def test_a_protected_file_is_found_however_it_is_written(path: str) -> None:
+    assert protected_path(path, OWN)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/home/me/project/main.py",
+        "src/git/config",
+        ".gitignore",
+        "a.git",
+        "https://example.com/me/project.git",
+        "notes/profile",
+        "bashrc",
+        "team@example.com",
+        "Weekly recap: git is down, see .github/workflows",
+        "/srv/gateway",
+        "/srv/gate2/x",
+        "r-12345",
+    ],
+)
+def test_an_ordinary_text_is_not_protected(path: str) -> None:
+    assert protected_path(path, OWN) == ""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"path": "/repo/.git/config"},
+        {"edits": [{"file": "a"}, {"file": "/home/me/.bashrc"}]},
+        {"files": {".mcp.json": "{}"}},
+        ["x", ["~/.claude/settings.json"]],
+    ],
+)
+def test_a_protected_file_is_found_anywhere_in_the_inputs(value: Json) -> None:
+    assert protected_value(value)
+    assert not protected_value({"path": "/repo/a.py", "lines": [1, None, True]})
+
+
+def test_a_long_text_is_searched_quickly() -> None:
+    assert protected_path("a/../" * 20_000) == ""
+    assert protected_path("../" * 50_000 + ".git") != ""
