@@ -15,9 +15,10 @@ from aileron_tui.core.visible_text import short
 from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
 from aileron_tui.surface.answered_row import AnsweredRows
 from aileron_tui.surface.batch_summary import summarize
-from aileron_tui.surface.board import Board, Tone
+from aileron_tui.surface.board import Tone
 from aileron_tui.surface.equal_approvals import EqualApprovals
 from aileron_tui.surface.held_approval import HeldApproval, HeldApprovals, Stoppable, is_outdated
+from aileron_tui.surface.marked_requests import hidden_marked, ready_marked
 from aileron_tui.surface.reading_time import HastyReading, ReadingTime
 from aileron_tui.surface.waiting_order import is_open, next_waiting
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _ANSWERS: Final = "answers"
 _REDRAW_DELAY: Final = 0.05
 _LONGEST_NAME: Final = 40
+_MOST_MARKED: Final = 500
 _CHANGED: Final = "the request changed before your answer was sent: look again"
 
 
@@ -79,7 +81,8 @@ class AnswerFlow:
             self._port.arming.asked_again()
             self._port.redraw()
         else:
-            self._answer_row(answers, self._hold)
+            self._note_row(answers)
+            self._hold(*answers)
 
     def _asked_about(self, request: "Request") -> bool:
         """Whether the operator was already asked once more about exactly this prompt."""
@@ -109,7 +112,7 @@ class AnswerFlow:
 
     def deny(self) -> None:
         """Denies the request that is shown and the others of its row, without an undo window: nothing runs."""
-        self._answer_row(self._answers(Verdict.DENY), self._send)
+        self._deny(self._answers(Verdict.DENY))
 
     def deny_with_reason(self) -> None:
         """Asks for a reason, then denies the request that is shown."""
@@ -118,7 +121,12 @@ class AnswerFlow:
 
     def _deny_because(self, answers: list[Answer], reason: str | None) -> None:
         if reason is not None:
-            self._answer_row([replace(answer, reason=reason) for answer in answers], self._send)
+            self._deny([replace(answer, reason=reason) for answer in answers])
+
+    def _deny(self, answers: list[Answer]) -> None:
+        self._note_row(answers)
+        for answer in answers:
+            self._send(answer)
 
     def _answers(self, verdict: Verdict) -> list[Answer]:
         return [Answer(request, verdict) for request in self.covered]
@@ -136,27 +144,26 @@ class AnswerFlow:
         others = [board.requests[key] for key in row if is_open(board, key)]
         return [request, *(other for other in others if other.digest == request.digest)]
 
-    def _answer_row(self, answers: list[Answer], give: Callable[[Answer], None]) -> None:
-        """Gives every answer of a row. Each has a decision of its own."""
+    def _note_row(self, answers: list[Answer]) -> None:
+        """Remembers which answers were given with one key. Each has a decision of its own."""
         if len(answers) > 1:
             self._answered_rows.add(answer.request.key for answer in answers)
-        for answer in answers:
-            give(answer)
 
     # the undo window
 
-    def _hold(self, answer: Answer) -> None:
-        """Holds an approval for the undo window, beside others that are held; low risk is sent at once."""
+    def _hold(self, *answers: Answer) -> None:
+        """Holds approvals for the undo window, beside others that are held; low risk is sent at once."""
         self._hasty = None
         seconds = self._port.settings.undo_seconds
-        if not seconds or answer.request.prompt.risk.level is RiskLevel.LOW:
-            self._send(answer)
-            return
-        key = answer.request.key
-        timer = self._port.call_after(seconds, partial(self._undo_window_over, key))
-        self._held.add(HeldApproval(answer, monotonic() + seconds, timer))
-        self.update_holds()
-        self._port.redraw()
+        send_at = monotonic() + seconds
+        for answer in answers:
+            if not seconds or answer.request.prompt.risk.level is RiskLevel.LOW:
+                self._send(answer)
+                continue
+            timer = self._port.call_after(seconds, partial(self._undo_window_over, answer.request.key))
+            self._held.add(HeldApproval(answer, send_at, timer))
+        if self.update_holds():
+            self._port.redraw()
 
     def _undo_window_over(self, key: str) -> None:
         if held := self._held.of(key):
@@ -277,7 +284,10 @@ class AnswerFlow:
             self._not_taken(delivery.answer.request.source)
         if summary := self._answered_rows.delivered(delivery):
             self._port.show_message(*summary)
-        self._redraw()
+        if self._answered_rows.is_open:
+            self._redraw_soon()
+        else:
+            self._redraw()
 
     # editing
 
@@ -362,12 +372,15 @@ class AnswerFlow:
         self._port.redraw()
 
     def mark_all(self) -> None:
-        """Marks every listed request that waits; unmarks them if all are marked."""
-        keys = {key for key in self._board.listed if is_open(self._board, key)}
-        if keys <= self._board.marked:
-            self._board.marked -= keys
+        """Marks every listed request that waits, as many as fit on a sheet; unmarks them if all are marked."""
+        keys = [key for key in self._board.listed if is_open(self._board, key)]
+        chosen = set(keys[:_MOST_MARKED])
+        if chosen <= self._board.marked:
+            self._board.marked -= set(keys)
         else:
-            self._board.marked |= keys
+            self._board.marked |= chosen
+            if len(chosen) < len(keys):
+                self._port.show_message(f"only the first {len(chosen)} of {len(keys):,} are marked")
         self._port.redraw()
 
     def batch(self, verdict: Verdict) -> None:
@@ -402,23 +415,6 @@ class AnswerFlow:
             self._port.show_message(*summarize(deliveries))
             self._board.marked -= {one.answer.request.key for one in deliveries}
             self._port.redraw()
-
-
-def ready_marked(board: Board) -> "list[Request]":
-    """The marked requests that wait and are not being answered or refreshed."""
-    return [board.requests[key] for key in waiting_marked(board) if not board.pill(key).words]
-
-
-def hidden_marked(board: Board) -> int:
-    """How many marked requests wait but are hidden by the filter."""
-    return sum(board.is_waiting(key) and not board.is_listed(key) for key in board.marked)
-
-
-def waiting_marked(board: Board) -> list[str]:
-    """The keys of the listed requests that are marked and wait."""
-    if not board.marked:
-        return []
-    return [key for key in board.listed if key in board.marked and board.is_waiting(key)]
 
 
 def _not_connected(request: "Request") -> str:

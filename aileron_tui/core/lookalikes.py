@@ -7,6 +7,7 @@ with Japanese, Korean or Chinese. Everything that a remark quotes has been made 
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from urllib.parse import unquote
 
 from aileron_tui.core.host_remarks import (
@@ -31,6 +32,7 @@ MAX_CHARACTERS = 1_000_000
 MAX_HOSTS = 500
 MAX_ASCII_HOSTS = 20_000
 MAX_WARNINGS = 8
+_LONGEST_KEPT = 320
 _TOO_MANY = f"only the first {MAX_HOSTS} hosts and addresses were checked for look-alikes"
 _MORE = "there are more warnings of this kind"
 
@@ -98,11 +100,32 @@ def known_names(texts: Iterable[str]) -> KnownNames:
 
 
 def _remarks(text: str, known: KnownNames | None) -> Iterator[Remark]:
+    is_short = len(text) <= _LONGEST_KEPT
+    yield from _ascii_remarks_of_short(text) if is_short else _ascii_remarks(text)
+    if known is not None:
+        yield from _resembling(text, known)
+    yield from _other_remarks_of_short(text) if is_short else _other_remarks(text)
+
+
+@lru_cache(maxsize=256)
+def _ascii_remarks_of_short(text: str) -> tuple[Remark, ...]:
+    """The same, kept: the value of a row is often one address, which is looked at both alone and as a value."""
+    return tuple(_ascii_remarks(text))
+
+
+@lru_cache(maxsize=256)
+def _other_remarks_of_short(text: str) -> tuple[Remark, ...]:
+    return tuple(_other_remarks(text))
+
+
+def _ascii_remarks(text: str) -> Iterator[Remark]:
     for sentence in (*_disguised_addresses(text), *_misleading_urls(text)):
         yield Remark(sentence)
     yield from _ascii_hosts(text)
-    if known is not None:
-        yield from _resembling(text, known)
+
+
+def _other_remarks(text: str) -> Iterator[Remark]:
+    """Remarks about hosts and addresses that are not plain ASCII."""
     if text.isascii() and not PUNYCODE.search(text):
         return
     seen: set[tuple[str, str]] = set()

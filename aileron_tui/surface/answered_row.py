@@ -1,10 +1,8 @@
 """One key that answers every request of a row: the answers are separate, but reported and undone together."""
 
 from collections.abc import Iterable
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from aileron_tui.core.values import dataclass
 from aileron_tui.surface.batch_summary import summarize
 from aileron_tui.surface.board import Tone
 
@@ -12,12 +10,12 @@ if TYPE_CHECKING:
     from aileron_tui.surface.answer_delivery import Delivery
 
 
-@dataclass(slots=True, eq=False)
 class AnsweredRow:
     """The requests of a row that were answered with one key, and what happened to their answers so far."""
 
-    open: set[str]
-    deliveries: "list[Delivery]" = field(default_factory=list)
+    def __init__(self, keys: Iterable[str]) -> None:
+        self.open = set(keys)
+        self.deliveries: list[Delivery] = []
 
 
 class AnsweredRows:
@@ -28,8 +26,13 @@ class AnsweredRows:
 
     def add(self, keys: Iterable[str]) -> None:
         """These requests were answered with one key."""
-        row = AnsweredRow(set(keys))
+        row = AnsweredRow(keys)
         self._rows |= dict.fromkeys(row.open, row)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there are answers that are held or being sent."""
+        return bool(self._rows)
 
     def together_with(self, key: str) -> set[str]:
         """The requests whose answers were given with the same key as this one, and are not sent yet."""

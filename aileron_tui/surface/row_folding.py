@@ -5,12 +5,10 @@ and steps. So whoever has read one has read them all. Requests at high risk or w
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import Final, TypeAlias
 
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.values import dataclass
 
 MOST_FOLDED: Final = 100
 """The most requests in one row, so that one key never starts more than this many answers."""
@@ -24,19 +22,20 @@ Pills: TypeAlias = Callable[[str], str]
 """The words that are shown about the state of a request."""
 
 
-@dataclass(slots=True)
 class RowFolding:
     """Knows the identical requests; the cost of a change does not depend on how many requests there are.
 
-    `opened` has the prompts whose requests have a row each.
+    `identical` has every request that another one is identical to. `opened` has the prompts whose requests have a row
+    each.
     """
 
-    opened: set[PromptKey] = field(default_factory=set)
-    identical: set[str] = field(default_factory=set)
-    _prompts: dict[str, PromptKey] = field(default_factory=dict)
-    _keys: dict[PromptKey, set[str]] = field(default_factory=dict)
-    _has_warning: dict[PromptKey, bool] = field(default_factory=dict)
-    _likeness: dict[str, object] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.opened: set[PromptKey] = set()
+        self.identical: set[str] = set()
+        self._prompts: dict[str, PromptKey] = {}
+        self._keys: dict[PromptKey, set[str]] = {}
+        self._has_warning: dict[PromptKey, bool] = {}
+        self._likeness: dict[str, object] = {}
 
     def note(self, key: str, request: Request | None) -> None:
         """A request arrived, changed, or was removed."""

@@ -30,7 +30,7 @@ PROMISED = {
     "h": "history", "a": "approve", "r": "refresh", "d": "deny", "D": "deny_reason", "v": "raw", "e": "edit",
     "y": "copy", "space": "mark", "*": "mark_all", "n": "next_waiting", "A": "approve_marked", "X": "deny_marked",
     "u": "undo", "L": "lock", "?": "help", "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt",
-    "q": "quit", "+": "extend", "o": "details", "pagedown": "page_down", "pageup": "page_up", "f": "body",
+    "q": "quit", "+": "extend", "o": "details", "f": "body", "pagedown": "page_down", "pageup": "page_up",
     "R": "rule", "ctrl+r": "rules",
 }  # fmt: skip
 
@@ -267,14 +267,14 @@ def test_by_default_every_key_can_be_used(action: KeyAction) -> None:
         ("deny", replace(USABLE, unread="3 more lines to read"), ""),
         *((id_, replace(USABLE, is_listed=False), "the filter hides this request") for id_ in SHOWN_ONLY),
         *((id_, replace(USABLE, window_too_small=True), TOO_SMALL) for id_ in SHOWN_ONLY),
-        ("approve_marked", KeyState(marked=0, marked_hidden=1), "the filter hides the marked request"),
-        ("deny_marked", KeyState(marked=0, marked_hidden=2), "the filter hides all 2 marked"),
+        ("approve_marked", KeyState(has_marked=False, marked_hidden=1), "the filter hides the marked request"),
+        ("deny_marked", KeyState(has_marked=False, marked_hidden=2), "the filter hides all 2 marked"),
         ("edit", replace(USABLE, pill=Pill("sending…")), "sending…"),
         ("mark", replace(USABLE, is_waiting=False), "only a waiting request can be marked"),
-        ("approve_marked", KeyState(marked=0), "nothing is marked: press space to mark a request"),
+        ("approve_marked", KeyState(has_marked=False), "nothing is marked: press space to mark a request"),
         (
             "deny_marked",
-            KeyState(marked=0, marked_busy="sending…"),
+            KeyState(has_marked=False, marked_busy="sending…"),
             "the marked request cannot be answered now: sending…",
         ),
         ("deny_marked", KeyState(console_problem="not connected"), "not connected"),

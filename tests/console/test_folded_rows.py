@@ -1,6 +1,7 @@
 """Identical requests in one row: one key answers those that were listed when it was armed, and no others."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from textual.pilot import Pilot
@@ -14,6 +15,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.runtime.errors import NotWaiting
 from tests.console import sample_requests as samples
 from tests.console.screen_app import async_test, lines, wait_until
@@ -199,3 +201,11 @@ async def test_the_count_is_shown_at_every_width(width: int) -> None:
     async with console(ScriptedGate(*drafts(4)), size=(width, 24)) as (app, _):
         assert "draft-mail ×4" in shown(app)
         assert "lin@exa" in shown(app)
+
+
+@async_test
+async def test_a_row_shows_the_time_left_of_the_request_that_expires_first() -> None:
+    soon = replace(draft(2), expires_at=timestamp(utc_now() + timedelta(seconds=90)))
+    async with console(ScriptedGate(draft(1), soon, draft(3))) as (app, _):
+        row = next(line for line in lines(app) if "draft-mail ×3" in line)
+        assert " 1:2" in row[:34]

@@ -270,3 +270,28 @@ def test_look_alikes_are_found_in_every_slice() -> None:
     assert lookalike_remarks("a " * 600_000, KnownNames()).warnings[-1].startswith("only the first")
     many = " ".join(f"p{number}а.com" + " x" * 5000 for number in range(20))
     assert len(lookalike_remarks(many, KnownNames()).warnings) == 9
+
+
+def rows_of(text: str, width: int) -> list[str]:
+    return ["".join(part for part, _ in row).rstrip() for row in wrap_parts(inline_pieces(text), width)]
+
+
+def with_blanks(text: str) -> str:
+    return re.sub(r"⟨(\d+) spaces⟩", lambda found: " " * int(found[1]), text)
+
+
+def test_blanks_at_a_break_are_counted_unless_they_are_few() -> None:
+    assert rows_of("one  two", 5) == ["one", "two"]
+    assert rows_of("pay 100     to ana or bo", 20) == ["pay 100     to ana", "or bo"]
+    assert rows_of("pay 100     to-ana@example.com", 20) == ["pay 100⟨5 spaces⟩", "to-ana@example.com"]
+    assert rows_of("a quite long line     of words", 20) == ["a quite long line", "⟨5 spaces⟩of words"]
+    assert rows_of("é quite long line     of words", 20) == ["é quite long line", "⟨5 spaces⟩of words"]
+
+
+@given(st.text("ab é ", max_size=80), st.integers(12, 30))
+def test_no_blank_at_a_break_is_lost_without_a_count(text: str, width: int) -> None:
+    plain = "".join(part for part, _ in inline_pieces(text.strip()))
+    drawn = rows_of(text.strip(), width)
+    assert all(len(row) <= width for row in drawn)
+    lost = len(with_blanks(plain)) - sum(len(with_blanks(row)) for row in drawn)
+    assert 0 <= lost <= 2 * (len(drawn) - 1)

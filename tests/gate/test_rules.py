@@ -68,7 +68,7 @@ def test_an_exact_call_runs_once_without_asking(env: GateEnv) -> None:
                 EntryKind.EXECUTED,
                 EntryKind.DELIVERED,
             ]
-            assert gate.rules()["rules"][0]["used"] == 1  # type: ignore[index,call-overload]
+            assert (await gate.rules())["rules"][0]["used"] == 1  # type: ignore[index,call-overload]
 
     run_async(work())
     assert sends(env) == 1
@@ -186,7 +186,7 @@ def test_high_risk_is_offered_only_as_an_exact_call(env: GateEnv) -> None:
                 ("any", "at high risk, a rule can allow only an exact call")
             ]
             wide = replace(found.offers[0].rule, reach=RuleReach.ANY, args=None, shown="", match=())
-            reply = await submit(gate, made(wide, head(gate), timestamp(datetime.now(UTC))), env.key)
+            reply = await submit(gate, made(wide, (await head(gate)), timestamp(datetime.now(UTC))), env.key)
             assert (reply.status, code(reply)) == (400, "invalid_rule")
 
     run_async(work())
@@ -276,7 +276,7 @@ def test_a_rule_that_another_process_ends_stops_at_once(env: GateEnv) -> None:
         async with env.gate() as gate:
             await make_from(env, gate, await waiting(gate))
             assert (await call(gate)).body["status"] == "completed"
-            rule = gate.rules()["rules"][0]["rule"]["id"]  # type: ignore[index,call-overload]
+            rule = (await gate.rules())["rules"][0]["rule"]["id"]  # type: ignore[index,call-overload]
             await asyncio.to_thread(end_rule, ledger, str(rule), env.key)
             assert is_asked(await call(gate))
             deny = named_rule(action="delete-draft")
@@ -312,7 +312,7 @@ def test_a_rule_ends_at_its_end_whatever_the_clock_does(env: GateEnv, step: time
     async def work() -> None:
         async with env.gate(**machine.options()) as gate:
             rule = await offered_rule(gate, await waiting(gate, "draft-mail", **MAIL), RuleReach.ANY)
-            change = made(rule, head(gate), timestamp(machine.clock()))
+            change = made(rule, (await head(gate)), timestamp(machine.clock()))
             assert (await submit(gate, change, env.key)).status == 200
             mail = MAIL | {"subject": "another"}
             assert (await call(gate, "draft-mail", **mail)).body["status"] == "completed"
@@ -332,7 +332,7 @@ def test_a_change_that_is_not_validly_signed_is_refused(env: GateEnv, attack: st
     async def work() -> None:
         async with env.gate() as gate:
             rule, now = named_rule(), timestamp(datetime.now(UTC))
-            change = made(rule, head(gate), now)
+            change = made(rule, (await head(gate)), now)
             key = env.key
             if attack == "unsigned":
                 reply = await gate.change_rule({"envelope": {"payload": "e30="}})
@@ -346,10 +346,10 @@ def test_a_change_that_is_not_validly_signed_is_refused(env: GateEnv, attack: st
                 reply = await submit(gate, made(rule, "sha256:" + "9" * 64, now), key)
             elif attack == "old":
                 reply = await submit(
-                    gate, made(rule, head(gate), timestamp(datetime.now(UTC) - timedelta(minutes=6))), key
+                    gate, made(rule, (await head(gate)), timestamp(datetime.now(UTC) - timedelta(minutes=6))), key
                 )
             else:
-                other = sign(made(replace(rule, agent="agent-2"), head(gate), now), key).fields()
+                other = sign(made(replace(rule, agent="agent-2"), (await head(gate)), now), key).fields()
                 envelope = other | {"payload": sign(change, key).fields()["payload"]}
                 reply = await gate.change_rule({"envelope": envelope})
             assert reply.status in (400, 403, 409), reply.body
@@ -362,7 +362,7 @@ def test_a_change_that_is_not_validly_signed_is_refused(env: GateEnv, attack: st
 def test_ending_a_rule_that_does_not_exist_is_refused(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
-            change = ended("rule-0123456789abcdef", head(gate), timestamp(datetime.now(UTC)))
+            change = ended("rule-0123456789abcdef", (await head(gate)), timestamp(datetime.now(UTC)))
             reply = await submit(gate, change, env.key)
             assert (reply.status, code(reply)) == (409, "rule_refused")
 
@@ -451,7 +451,7 @@ def test_an_end_that_is_past_or_too_far_away_is_refused(env: GateEnv) -> None:
                 timestamp(datetime.now(UTC) + timedelta(days=400)),
             ):
                 reply = await submit(
-                    gate, made(named_rule(ends=ends), head(gate), timestamp(datetime.now(UTC))), env.key
+                    gate, made(named_rule(ends=ends), (await head(gate)), timestamp(datetime.now(UTC))), env.key
                 )
                 assert (reply.status, code(reply)) == (400, "invalid_rule")
 

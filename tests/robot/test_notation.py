@@ -43,3 +43,12 @@ def test_letters_that_a_person_cannot_tell_apart_are_the_same_to_the_robot() -> 
 def test_a_character_that_it_does_not_know_is_an_error() -> None:
     with pytest.raises(UnknownNotation):
         in_field("a\u0301")
+
+
+def test_blanks_at_a_break_must_be_counted() -> None:
+    assert same_field(["one", "two"], "one  two")
+    assert not same_field(["one", "two"], "one     two")
+    assert same_field(["one⟨5 spaces⟩", "two"], "one     two")
+    assert same_field(["one", "⟨5 spaces⟩two"], "one     two")
+    assert not same_field(["one⟨4 spaces⟩", "two"], "one     two")
+    assert same_field(["one⟨5 spaces⟩", "two"], "one⟨5 spaces⟩ two")

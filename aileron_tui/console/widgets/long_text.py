@@ -16,7 +16,7 @@ from typing import Final
 from unicodedata import category
 
 from aileron_tui.console.render import TextPart
-from aileron_tui.console.widgets.wrapping import WrappedRow, wrap_ascii, wrap_parts
+from aileron_tui.console.widgets.wrapping import WrappedRow, can_wrap_as_ascii, wrap_ascii, wrap_parts
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import BLANK_LINES, MARKS_PER_BASE, block_pieces, count_not_plain, repeat_notice
 
@@ -196,7 +196,7 @@ class LongText:
         width = max(1, self.width)
         if max(map(len, plain)) <= width:
             return len(plain), len(plain)
-        return len(plain), sum(len(wrap_ascii(line, width)) if len(line) > width else 1 for line in plain)
+        return len(plain), sum(_height(line, width) if len(line) > width else 1 for line in plain)
 
     def _visible(self, chunk: TextChunk) -> tuple[tuple[TextPart, ...], ...]:
         if chunk.notice:
@@ -336,3 +336,8 @@ class LongText:
         if text.startswith("\n", cut):
             return cut - (text[cut - 1 : cut] == "\r"), cut + 1
         return (cut, cut + 2) if text.startswith("\r\n", cut) else (cut, cut)
+
+
+def _height(line: str, width: int) -> int:
+    """The number of rows of a line of plain ASCII."""
+    return len(wrap_ascii(line, width) if can_wrap_as_ascii(line) else wrap_parts(((line, False),), width))

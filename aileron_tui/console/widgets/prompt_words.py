@@ -16,7 +16,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.resolved_step import short_name
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.step_rows import step_rows
-from aileron_tui.core.time_words import LONGEST_AGE, ago
+from aileron_tui.core.time_words import LONGEST_AGO, ago
 from aileron_tui.core.times import moment
 from aileron_tui.core.visible_text import LONGEST_CONVERTED, inline, quoted, short
 
@@ -260,4 +260,4 @@ def preview_age(request: Request, now: datetime) -> tuple[str, int]:
         age = ago((now - moment(str(fetched) if known else request.requested_at)).total_seconds())
     except ValueError:
         return "at an unknown time", 0
-    return f"{prefix}{age}".replace("at most just", "just"), len(prefix) + LONGEST_AGE
+    return f"{prefix}{age}".replace("at most just", "just"), len(prefix) + LONGEST_AGO

@@ -178,11 +178,16 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         for y, line in self._lines_on_screen.items():
             if not isinstance(line, RequestLine) or not line.time:
                 continue
-            request = self._board.requests.get(line.key)
-            if request and (time := _time(request, now)) != line.time:
+            if (time := self._time_left(line.key, now)) != line.time:
                 self._lines_on_screen[y] = line._replace(time=time)
                 changes.append(TextChange(end - len(time), y, line.time, time))
         self.replace_text(changes)
+
+    def _time_left(self, key: str, now: datetime) -> str:
+        """The time left of a row: that of the request that expires first."""
+        row = (self._board.requests.get(one) for one in self._board.row(key))
+        requests = [request for request in row if request]
+        return _time(min(requests, key=lambda request: request.expires_at), now) if requests else ""
 
     def update(self, *, folded: bool = False) -> None:
         """Redraws the lines that differ from the board; a folded list shows only the selected request, on one line."""
@@ -256,7 +261,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         if part:
             return SummaryLine(key, selected, shown)
         pill = board.pill(key)
-        time = "" if pill.words or not request else _time(request, now)
+        time = "" if pill.words or not request else self._time_left(key, now)
         source = request.source if request and self._show_source else ""
         stale = source in board.queue.stale
         name = request.prompt.action if request else key
@@ -287,7 +292,9 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
 
         keys, requests = self._board.rows, self._board.requests
         above = (requests.get(keys[row]) for row in range(index - 1, max(-1, index - 1 - _COMPARED_ROWS), -1))
-        others = [summary(one.prompt) for one in above if one and one.prompt.action == action]
+        same = [one for one in above if one and one.prompt.action == action]
+        drawn = [self._summaries.get(one.key) for one in same]
+        others = [kept[1].values if kept else summary(one.prompt) for kept, one in zip(drawn, same, strict=True)]
         return max(others, key=partial(similarity, values), default=())
 
     def _cached_row(self, line: RequestLine | SummaryLine, width: int) -> Strip:

@@ -6,23 +6,33 @@ from functools import lru_cache
 
 from aileron_tui.console.render import TextPart
 from aileron_tui.console.textual_internals import cell_len
+from aileron_tui.core.visible_text import SPACES_AT_END
 
 WrappedRow = tuple[TextPart, ...]
 
-_WORD = re.compile(r"[^ ]+ *| +")
+_WORD = re.compile(r"[^ ]+| +")
+_MANY_BLANKS = " " * (SPACES_AT_END + 1)
 
 
 def wrap_parts(line: Iterable[TextPart], width: int) -> list[WrappedRow]:
-    """The rows of a line, at least one. Marks are split only if wider than a row; blanks at a break are dropped."""
+    """The rows of a line, at least one. Marks are split only if wider than a row.
+
+    One or two blanks at a break are not drawn; more than that are counted, like those at the end of a line.
+    """
     parts = tuple(line)
     width = max(1, width)
     if sum(len(text) for text, _ in parts) * 2 <= width:
         return [parts]
-    if len(parts) == 1 and not parts[0][1] and parts[0][0].isascii():
+    if len(parts) == 1 and not parts[0][1] and can_wrap_as_ascii(parts[0][0]):
         return [((text.rstrip(" ") if len(text) > width else text, False),) for text in wrap_ascii(parts[0][0], width)]
     if sum(cell_len(text) for text, _ in parts) <= width:
         return [parts]
     return list(_fill_rows(parts, width))
+
+
+def can_wrap_as_ascii(text: str) -> bool:
+    """Whether `wrap_ascii` may wrap a line: it does not count blanks at a break."""
+    return text.isascii() and _MANY_BLANKS not in text
 
 
 def wrap_ascii(text: str, width: int) -> list[str]:
@@ -38,24 +48,37 @@ def _row_pattern(width: int) -> re.Pattern[str]:
 
 def _fill_rows(parts: Iterable[TextPart], width: int) -> Iterator[WrappedRow]:
     row: list[TextPart] = []
-    used = 0
+    used = blanks = 0
     for text, is_mark in _units(parts, width):
-        needed = cell_len(text.rstrip(" ")) or cell_len(text)
-        if row and used + needed > width:
-            yield _finished(row)
-            row, used = [], 0
-            if not text.strip(" "):
-                continue
+        if not is_mark and not text.strip(" "):
+            blanks += len(text)
+            continue
+        needed = cell_len(text)
+        if used + blanks + needed <= width:
+            row.append((" " * blanks, False))
+            used += blanks
+        else:
+            notice = f"⟨{blanks} spaces⟩" if blanks > SPACES_AT_END else ""
+            if row and used + len(notice) > width:
+                yield _finished(row)
+                row, used = [], 0
+            if notice:
+                row.append((notice, True))
+                used += len(notice)
+            if row and (not notice or used + needed > width):
+                yield _finished(row)
+                row, used = [], 0
+        blanks = 0
         row.append((text, is_mark))
-        used += cell_len(text)
+        used += needed
     yield _finished(row)
 
 
 def _units(parts: Iterable[TextPart], width: int) -> Iterator[TextPart]:
-    """Marks and words, which are not split, and slices of those that are wider than a row."""
+    """Marks, words and the blanks between them, which are not split, and slices of those that are wider than a row."""
     for text, is_mark in parts:
         for unit in (text,) if is_mark else _WORD.findall(text):
-            if cell_len(unit.rstrip(" ")) <= width:
+            if cell_len(unit) <= width or not unit.strip(" "):
                 yield unit, is_mark
             else:
                 yield from ((slice_, is_mark) for slice_ in _slices(unit, width))

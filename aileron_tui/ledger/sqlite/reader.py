@@ -54,11 +54,12 @@ _AGENT_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM agents a JOIN entries e ON e.seq = a.seq ORDER BY a.seq"
 )
 _RULE_CHANGES: Final = (
-    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq ORDER BY r.seq"
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq"
+    " WHERE r.seq > ? ORDER BY r.seq"
 )
 _CHANGES_OF_RULE: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq"
-    " WHERE r.id = ? ORDER BY r.seq"
+    " WHERE r.id = ? AND r.seq > ? ORDER BY r.seq"
 )
 
 _NEWEST: Final = "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM entries ORDER BY seq DESC"
@@ -182,10 +183,10 @@ class SqliteView:
         with translating(self.path):
             return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM agents").fetchone()[0])
 
-    def rule_changes(self, id_: str = "") -> tuple[Entry, ...]:
-        """Every entry that makes or ends a rule, or this rule, in order."""
+    def rule_changes(self, id_: str = "", after: int = 0) -> tuple[Entry, ...]:
+        """Every entry after number `after` that makes or ends a rule, or this rule, in order."""
         with translating(self.path):
-            rows = self.db.execute(_CHANGES_OF_RULE, (id_,)) if id_ else self.db.execute(_RULE_CHANGES)
+            rows = self.db.execute(_CHANGES_OF_RULE, (id_, after)) if id_ else self.db.execute(_RULE_CHANGES, (after,))
             return tuple(_read_again(self.path, *row) for row in rows)
 
     def last_rule_change(self) -> int:
