@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.console.key_hints import hint
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.rule import CallKind, Rule, RuleVerdict, rule_problem
 from aileron_tui.core.rule_list import RuleOffers, differs_from
@@ -68,7 +69,8 @@ class RuleMaking:
                     raise AileronError("not connected: no rule was made")
                 source.make_rule(rule)
             except NoReply as error:
-                self.port.report(done, f"unknown whether the rule was made, ctrl+r shows the rules: {error}")
+                rules = hint("rules", self.port.keymap_in_use, label="shows the rules").text
+                self.port.report(done, f"unknown whether the rule was made, {rules}: {error}")
             except AileronError as error:
                 self.port.report(done, str(error))
             else:

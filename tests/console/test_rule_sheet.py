@@ -343,6 +343,21 @@ async def test_what_scrolls_out_of_a_smaller_window_must_be_read() -> None:
 
 
 @async_test
+async def test_lines_below_a_notification_are_not_read_until_it_is_gone() -> None:
+    gate = RuleGate(movable())
+    async with console(gate, size=(80, 24), toasts=True) as (app, pilot):
+        await prompt_read(app, pilot)
+        app.notify("covers the end of the sheet\n" * 3, timeout=1.5)
+        sheet = await opened(app, pilot)
+        await pilot.pause(0.3)
+        await pilot.press("y")
+        assert gate.made == []
+        await wait_until(pilot, lambda: not sheet._body.unread)
+        await pilot.press("y")
+        await wait_until(pilot, lambda: len(gate.made) == 1)
+
+
+@async_test
 async def test_a_refusal_stays_on_the_sheet_and_can_be_tried_again() -> None:
     gate = RuleGate(movable())
     gate.rule_trouble = AileronError("500 rules are in force; end one first")
@@ -351,10 +366,12 @@ async def test_a_refusal_stays_on_the_sheet_and_can_be_tried_again() -> None:
         await read(pilot, sheet)
         await pilot.press("y")
         await wait_until(pilot, lambda: "✗ 500 rules are in force; end one first" in shown(app))
+        await pilot.pause(0.7)
+        assert "✗ 500 rules are in force; end one first" in shown(app)
         assert app.screen is sheet
         gate.rule_trouble = NoReply("the gate does not answer")
         await pilot.press("y")
-        await wait_until(pilot, lambda: "unknown whether the rule was made" in shown(app))
+        await wait_until(pilot, lambda: "unknown whether the rule was made, ^r shows the rules" in shown(app))
         gate.rule_trouble = None
         await pilot.press("y")
         await wait_until(pilot, lambda: app.screen is app._main)

@@ -63,6 +63,7 @@ class RuleScreen(Dialog[None]):
         self._end_problem = ""
         self._problem = ""
         self._is_making = False
+        self._has_note = False
 
     def parts(self) -> ComposeResult:
         title = trusted("Make a rule from ", STRONG) + foreign_line(self._making.request.prompt.action, STRONG)
@@ -116,6 +117,7 @@ class RuleScreen(Dialog[None]):
         """Notices that the request changed or ended while the sheet is open: then nothing can be signed any more."""
         if not self._problem and (why := self._making.problem()):
             self._fail(why)
+        self._body.check()
 
     @property
     def _offer(self) -> RuleOffer | None:
@@ -261,6 +263,7 @@ class RuleScreen(Dialog[None]):
 
     def say(self, words: Content) -> None:
         """Shows a note; if there is none, how much is left to read."""
+        self._has_note = bool(words)
         super().say(words or self._reading_note())
 
     def _reading_note(self) -> Content:
@@ -272,7 +275,7 @@ class RuleScreen(Dialog[None]):
     @on(ReadScroll.LinesRead)
     def _lines_read(self, event: ReadScroll.LinesRead) -> None:
         event.stop()
-        if not self._end_problem and not self._is_making:
+        if not self._has_note:
             self.say(Content(""))
 
     # keys
@@ -329,6 +332,7 @@ class RuleScreen(Dialog[None]):
         if (why := self._why_not()) or rule is None:
             self.arming.answer_dropped()
             self.say(foreign_line(why, WARNING))
+            self._has_note = not self._body.unread  # what is left to read changes
             return
         self._is_making = True
         prompt, port = self._making.request.prompt, self._making.port

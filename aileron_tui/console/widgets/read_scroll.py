@@ -41,6 +41,11 @@ class ReadScroll(PromptScroll):
         self._recorder.check_after_refresh()
         self._report()
 
+    def check(self) -> None:
+        """Looks again at what is on screen: a notification may have covered some lines before."""
+        if self.unread:
+            self._recorder.check_after_refresh()
+
     def read_on(self) -> None:
         """Scrolls to the first lines that have not been on screen."""
         if found := self._progress.next_unread(self._contents):
