@@ -10,7 +10,6 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from aileron_tui.console import rule_words as words
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_hints import KeyHint, dialog_hints, hint
 from aileron_tui.console.key_table import at, bindings
@@ -18,6 +17,7 @@ from aileron_tui.console.render import DANGER, MUTED, STRONG, WARNING, foreign_l
 from aileron_tui.console.rule_making import RuleMaking
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.console.screens.high_risk import strict_confirmation
+from aileron_tui.console.widgets import rule_words as words
 from aileron_tui.console.widgets.choice_line import ChoiceLine
 from aileron_tui.console.widgets.fields import Field, Fields, common_label_width
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -257,8 +257,9 @@ class RuleScreen(Dialog[None]):
         for id_, part in fields.items():
             self.query_one(f"#{id_}", Fields).show(part, common_label_width(part, width))
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """Arranges the fields for the new width."""
+        super().on_resize(event)
         self.call_after_refresh(self._show)
 
     def say(self, words: Content) -> None:

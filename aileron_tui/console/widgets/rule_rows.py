@@ -10,8 +10,8 @@ from textual.visual import RenderOptions, Visual
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from aileron_tui.console import rule_words as words
 from aileron_tui.console.render import GUTTER_STYLE, MUTED, STRONG, foreign_line, trusted
+from aileron_tui.console.widgets import rule_words as words
 from aileron_tui.console.widgets.hanging_indent import HangingIndent
 from aileron_tui.core.rule_list import ListedRule
 from aileron_tui.core.rule_words import rule_words
