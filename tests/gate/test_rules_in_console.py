@@ -1,7 +1,10 @@
 """A rule made in the console, at a real gate: its calls run without asking until it is ended there."""
 
 import asyncio
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from textual.pilot import Pilot
 
@@ -13,11 +16,49 @@ from aileron_tui.runtime.gate_discovery import FoundGate
 from aileron_tui.surface.operator_key import TemporaryOperatorKey
 from aileron_tui.surface.source import SourceSpec
 from tests.console.screen_app import text, wait_until
-from tests.gate.conftest import GateEnv, run_async
+from tests.gate.conftest import GateEnv
 from tests.gate.ruled_gate import newest, sends, verified
 from tests.gate.served_gate import DRAFT, SEND, ServedGate, served_gate
 
 QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, follow=False, fastest_reading=0, bell=False, notify=False)
+T = TypeVar("T")
+
+
+class GateThread:
+    """A gate with an event loop of its own, which the console cannot block."""
+
+    def __init__(self, env: GateEnv) -> None:
+        self._env = env
+        self._loop = asyncio.new_event_loop()
+        self._ready, self._stop = threading.Event(), asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
+        self.served: ServedGate
+
+    async def _serve(self) -> None:
+        async with served_gate(self._env) as self.served:
+            self._ready.set()
+            await self._stop.wait()
+
+    @contextmanager
+    def running(self) -> Iterator["GateThread"]:
+        """Serves the gate."""
+        self._thread.start()
+        assert self._ready.wait(30)
+        try:
+            yield self
+        finally:
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join(30)
+            self._loop.close()
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Does something on the loop of the gate."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    async def call(self) -> dict[str, Any]:
+        """Calls `send-draft` as the agent."""
+        body: dict[str, Any] = (await self.run(self.served.agent.post(SEND, json=DRAFT))).json()
+        return body
 
 
 def console(served: ServedGate) -> Console:
@@ -39,44 +80,40 @@ async def press_until(pilot: Pilot[None], key: str, done: Callable[[], bool]) ->
     raise AssertionError(f"{key} had no effect")
 
 
+async def make_use_and_end(gate: GateThread) -> None:
+    """What an operator does, while the agent calls."""
+    first = await gate.call()
+    await gate.run(gate.served.previewed_request(first["approval_id"]))
+    app = console(gate.served)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await wait_until(pilot, lambda: "send-draft" in text(app))
+        await press_until(pilot, "enter", lambda: "ready for your answer" in text(app))
+        await pilot.press("R")
+        sheet = app.screen
+        assert isinstance(sheet, RuleScreen)
+        await wait_until(pilot, lambda: "would have answered 1 of 1 call" in text(app))
+        assert "Not offered: any inputs, because at high risk" in text(app)
+        await press_until(pilot, "enter", lambda: not sheet._body.unread)
+        await pilot.press("y")
+        await wait_until(pilot, lambda: app.screen is app._main)
+        assert app.board.waiting_count == 1  # the request itself still waits
+        await pilot.press("d")
+        assert (await gate.run(gate.served.result(first["approval_id"])))["status"] == "denied"
+
+        assert (await gate.call())["status"] == "completed"
+
+        await pilot.press("ctrl+r")
+        await wait_until(pilot, lambda: "used once" in text(app))
+        await pilot.press("x")
+        await wait_until(pilot, lambda: "End this rule now?" in text(app))
+        await pilot.press("y")
+        await wait_until(pilot, lambda: "No rules in force." in text(app))
+        assert (await gate.call())["status"] == "pending_approval"
+
+
 def test_a_rule_made_in_the_console_answers_until_it_is_ended(env: GateEnv) -> None:
-    async def work() -> None:
-        async with served_gate(env) as served:
-            asked = (await served.agent.post(SEND, json=DRAFT)).json()
-            await served.previewed_request(asked["approval_id"])
-            app = console(served)
-            async with app.run_test(size=(100, 40)) as pilot:
-                await wait_until(pilot, lambda: "send-draft" in text(app))
-                await press_until(pilot, "enter", lambda: "ready for your answer" in text(app))
-                await pilot.press("R")
-                sheet = app.screen
-                assert isinstance(sheet, RuleScreen)
-                await wait_until(pilot, lambda: "would have answered 1 of 1 call" in text(app))
-                assert "Not offered: any inputs, because at high risk" in text(app)
-                await press_until(pilot, "enter", lambda: not sheet._body.unread)
-                await pilot.press("y")
-                await wait_until(pilot, lambda: app.screen is app._main)
-                assert app.board.waiting_count == 1
-                await pilot.press("d")
-                await wait_until(pilot, lambda: app.board.waiting_count == 0)
-
-                reply = await served.agent.post(SEND, json=DRAFT | {"args": {"draft_id": "r-12345"}})
-                await served.agent.get(f"/v1/action-approvals/{asked['approval_id']}/result")
-                if reply.json()["status"] != "completed":  # the denial of the first call, delivered once
-                    reply = await served.agent.post(SEND, json=DRAFT)
-                assert reply.json()["status"] == "completed"
-
-                await pilot.press("ctrl+r")
-                await wait_until(pilot, lambda: "used once" in text(app))
-                await pilot.press("x")
-                await wait_until(pilot, lambda: "End this rule now?" in text(app))
-                await pilot.press("y")
-                await wait_until(pilot, lambda: "No rules in force." in text(app))
-            again = await served.agent.post(SEND, json=DRAFT)
-            assert again.json()["status"] == "pending_approval"
-            await asyncio.sleep(0)
-
-    run_async(work())
+    with GateThread(env).running() as gate:
+        asyncio.run(make_use_and_end(gate))
     assert sends(env) == 1
     assert newest(env).outcome == "pending"
     assert list(verified(env).rule_answers.values()) == [1]
