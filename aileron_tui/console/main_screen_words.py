@@ -32,6 +32,7 @@ class PromptOnScreen(NamedTuple):
 
     too_small: bool
     unread: "Callable[[], Unread | None]"
+    has_body: bool
 
 
 class StatusLine(NamedTuple):
@@ -56,6 +57,7 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
         is_listed=board.is_listed(board.selected),
         is_on_screen=shown is not None and port.arming.is_on_screen(shown.key, shown.digest),
         window_too_small=prompt.too_small,
+        has_body=prompt.has_body,
         unread="" if shown is None or board.was_read(shown) else unread_words(prompt.unread()),
         arming=port.arming,
         answer_problem=port.answer_problem(request) if request else "",

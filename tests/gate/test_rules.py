@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.rule import RuleReach, RuleVerdict, new_rule_id
 from aileron_tui.core.rule_change import ended, made
+from aileron_tui.core.rule_list import read_offers
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.demo.sample_service import ServiceFault
@@ -43,6 +45,7 @@ from tests.gate.ruled_gate import (
     verified,
     waiting,
 )
+from tests.gate.served_gate import DRAFT, SEND, WAITING, served_gate
 from tests.gate.test_staleness import normal_risk, raw_mail
 
 MAIL = {"to": "team@example.com", "subject": "Weekly recap", "body": "Text"}
@@ -469,3 +472,47 @@ def test_a_deny_rule_on_what_was_shown_denies_only_that(env: GateEnv) -> None:
     run_async(work())
     assert sends(env) == 0
     verified(env)
+
+
+def test_rules_over_http(env: GateEnv) -> None:
+    """Agents are refused, an approver gets offers, makes a rule and finds its answers among the audit events."""
+
+    async def main() -> None:
+        async with served_gate(env) as served:
+            id_ = (await served.agent.post(SEND, json=DRAFT)).json()["approval_id"]
+            await served.previewed_request(id_)
+            paths = [("GET", "/v1/rules"), ("POST", "/v1/rules"), ("GET", f"{WAITING}/{id_}/rules")]
+            for method, path in paths:
+                assert (await served.agent.request(method, path)).status_code == 403
+                assert (await served.anonymous.request(method, path)).status_code == 401
+            found = (await served.approver.get(f"{WAITING}/{id_}/rules")).json()
+            rule = read_offers(found).offers[0].rule
+            change = made(replace(rule, verdict=RuleVerdict.DENY), found["head"], timestamp(datetime.now(UTC)))
+            body = {"envelope": sign(change, env.key).fields()}
+            assert (await served.approver.post("/v1/rules", json=body)).json()["state"] == "in force"
+            assert (await served.approver.post("/v1/rules", json=body)).status_code == 409
+            item = await served.previewed_request(id_)
+            decision = env.decision(item, Verdict.DENY)
+            assert (await served.approver.post(f"{WAITING}/{id_}/decide", json=decision)).status_code == 200
+            await served.result(id_)
+            denied = (await served.agent.post(SEND, json=DRAFT)).json()
+            assert (denied["status"], rule.id in denied["reason"]) == ("denied", True)
+            events = (await served.approver.get("/v1/audit")).json()["events"]
+            (event,) = [one for one in events if one["actor"] == {"type": "service", "id": rule.id}]
+            assert event["event_type"] == "approval.denied"
+            assert event["payload"]["aileron.signing.key_id"] == env.key.public.fingerprint
+            (listed,) = (await served.approver.get("/v1/rules")).json()["rules"]
+            assert (listed["used"], listed["in_force"], listed["made_by"]) == (1, True, "tester")
+
+    run_async(main())
+
+
+def test_large_inputs_are_asked_about(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            await make_from(env, gate, await waiting(gate, "draft-mail", **MAIL), RuleReach.ANY)
+            assert is_asked(await call(gate, "draft-mail", **MAIL | {"body": "x" * 70_000}))
+            found = await offers(gate, await waiting(gate, "draft-mail", **MAIL | {"body": "y" * 70_000}))
+            assert found.offers == ()
+
+    run_async(work())

@@ -20,7 +20,7 @@ from aileron_tui.console.key_table import bindings, of
 from aileron_tui.console.main_screen_words import PromptOnScreen, header_notes, key_state, request_note, status_line
 from aileron_tui.console.render import trusted
 from aileron_tui.console.screens.answering import AnswerKeys
-from aileron_tui.console.screens.opening import open_help, open_history, open_log, open_raw
+from aileron_tui.console.screens.opening import open_body, open_help, open_history, open_log, open_raw
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.console.widgets.answer_bar import AnswerBar
@@ -185,7 +185,10 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def key_state(self) -> KeyState:
         """What decides which keys can be used now."""
         view = self._view
-        prompt = PromptOnScreen(self.has_class("-small"), lambda: view.unread if view and view.ready else None)
+        has_body = view is not None and view.quote_in_view is not None
+        prompt = PromptOnScreen(
+            self.has_class("-small"), lambda: view.unread if view and view.ready else None, has_body
+        )
         return key_state(self.port, self.answers, self._vaults, prompt)
 
     # layout
@@ -270,6 +273,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
             self._view.focus()
             self._view.read_on()
 
+    def action_page(self, pages: int) -> None:
+        """Scrolls the prompt by pages, without changing the focus."""
+        if self._view and self._view.ready:
+            self._view.scroll_rows(pages, pages=True)
+
     def on_descendant_focus(self) -> None:
         """Updates the status line, which differs while the filter has the focus."""
         self.show_status()
@@ -329,6 +337,16 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def action_history(self) -> None:
         """Opens the history."""
         open_history(self.app, self.port)
+
+    def action_details(self) -> None:
+        """Shows or hides the details of who asks and what would run."""
+        if self._view and self.usable("details"):
+            self._view.toggle_details()
+
+    def action_body(self) -> None:
+        """Shows a long text of the prompt on the full screen."""
+        if self.usable("body") and self._view and (quote := self._view.quote_in_view):
+            open_body(self.app, self.port, self._view.request, quote)
 
     def action_raw(self) -> None:
         """Opens the raw view of the request that is shown."""

@@ -3,6 +3,7 @@
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
 
@@ -164,7 +165,7 @@ class SqliteView:
     def key_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes who may approve, in order."""
         with translating(self.path):
-            return tuple(read_entry(self.path, *row) for row in self.db.execute(_KEY_CHANGES))
+            return tuple(_read_again(self.path, *row) for row in self.db.execute(_KEY_CHANGES))
 
     def last_key_change(self) -> int:
         """The number of the last entry that changed who may approve, 0 if there is none."""
@@ -185,7 +186,7 @@ class SqliteView:
         """Every entry that makes or ends a rule, or this rule, in order."""
         with translating(self.path):
             rows = self.db.execute(_CHANGES_OF_RULE, (id_,)) if id_ else self.db.execute(_RULE_CHANGES)
-            return tuple(read_entry(self.path, *row) for row in rows)
+            return tuple(_read_again(self.path, *row) for row in rows)
 
     def last_rule_change(self) -> int:
         """The number of the last entry that made or ended a rule, 0 if there is none."""
@@ -305,6 +306,12 @@ def read_entry(path: Path, seq: int, data: bytes) -> Entry:
         raise LedgerNewer(error.title, f"{path}: entry {seq}", error.hint) from None
     except JsonError as error:
         raise LedgerDamaged(path, f"entry {seq} cannot be read: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _read_again(path: Path, seq: int, data: bytes) -> Entry:
+    """Like `read_entry`, for the few entries that are read for every call that a rule answers."""
+    return read_entry(path, seq, data)
 
 
 def rows_after(db: sqlite3.Connection, seq: int) -> Iterator[Stored]:
