@@ -58,6 +58,8 @@ FIXED_KEYS: Final = (
     _key(S.REQUEST_LIST, "page_down", "pagedown", "page down", "Go down by one page.", _MOVE, runs="page(1)"),
     _key(S.REQUEST_LIST, "first", "home", "first", "Go to the first request.", _MOVE, runs="edge(-1)"),
     _key(S.REQUEST_LIST, "last", "end", "last", "Go to the last request.", _MOVE, runs="edge(1)"),
+    _key(S.REQUEST_LIST, "open_row", "right", "open", "Show identical requests one by one.", _MOVE, runs="open_row(1)"),
+    _key(S.REQUEST_LIST, "close_row", "left", "close", "Show them as one row again.", _MOVE, runs="open_row(0)"),
     _key(S.FILTER, "leave_filter", "enter", "back", "Go back to the list; the filter stays.", bound=False),
     # the prompt, and the texts quoted in it
     _key(S.PROMPT, "up", "up", "up", "Scroll up by one line.", _MOVE, runs="travel(-1)"),

@@ -42,7 +42,7 @@ class KeyState:
     answer_problem: str = ""
     console_problem: str = ""
     listed_waiting: int = 1
-    marked: int = 1
+    has_marked: bool = True
     marked_busy: str = ""
     marked_hidden: int = 0
     holds_approval: bool = True
@@ -108,7 +108,7 @@ def nothing_listed(state: KeyState) -> str:
 
 def nothing_marked(state: KeyState) -> str:
     """The key answers the marked requests."""
-    if state.console_problem or state.marked:
+    if state.console_problem or state.has_marked:
         return state.console_problem
     busy = state.marked_busy
     if busy:

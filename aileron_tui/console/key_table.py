@@ -79,7 +79,7 @@ ACTIONS: Final = (
         "mark_all",
         "*",
         "mark all",
-        "Mark every waiting request in the list, or unmark all.",
+        "Mark every waiting request in the list (500 at most), or unmark all.",
         KeyGroup.ANSWER,
         rank=11,
         why_unavailable=reasons.nothing_listed,

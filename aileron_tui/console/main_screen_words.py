@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.content import Content
 
-from aileron_tui.console.answer_flow import AnswerFlow, hidden_marked, ready_marked, waiting_marked
+from aileron_tui.console.answer_flow import AnswerFlow
 from aileron_tui.console.key_hints import KeyHint, hint
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import BY_ID
@@ -13,6 +13,7 @@ from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.core.visible_text import Visible, cells, clip
 from aileron_tui.surface.board import Pill, Tone
+from aileron_tui.surface.marked_requests import busy_marked, has_ready_marked, hidden_marked
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort
@@ -47,7 +48,7 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
     """What decides which keys can be used now."""
     board, request = port.board, port.board.current
     shown = answers.shown or request
-    waiting = waiting_marked(board)
+    has_marked = has_ready_marked(board)
     return KeyState(
         has_request=request is not None,
         request=request,
@@ -63,9 +64,9 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
         answer_problem=port.answer_problem(request) if request else "",
         console_problem=port.answer_problem(),
         listed_waiting=board.listed_waiting_count,
-        marked=len(ready_marked(board)),
-        marked_hidden=hidden_marked(board),
-        marked_busy=board.pill(waiting[0]).words if waiting else "",
+        has_marked=has_marked,
+        marked_hidden=0 if has_marked else hidden_marked(board),
+        marked_busy="" if has_marked else busy_marked(board),
         holds_approval=answers.held_count > 0,
         lockable=port.keys.lockable,
         has_log=port.log_lines is not None,
@@ -107,7 +108,19 @@ def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, fi
     if answers.edited:
         approve = hint("approve", keymap, label="approve edited call")
         return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discard edit")))
-    return StatusLine("● ready for your answer", _READY, rule_offer(answers, keymap))
+    is_folded = len(board.row(board.selected)) > 1
+    each = (hint("request_list.open_row", label="show each"),) if is_folded else ()
+    return StatusLine(f"● {ready_words(port, answers)}", _READY, (*each, *rule_offer(answers, keymap)))
+
+
+def ready_words(port: "ConsolePort", answers: AnswerFlow) -> str:
+    """What an answer counts for, if the selected row has several requests."""
+    count, row = len(answers.covered), len(port.board.row(port.board.selected))
+    if row == 1:
+        return "ready for your answer"
+    if count == row:
+        return f"ready to answer {count} identical requests"
+    return f"ready to answer {count} of {row}: {row - count} came just now"
 
 
 def rule_offer(answers: AnswerFlow, keymap: Mapping[str, str]) -> tuple[KeyHint, ...]:

@@ -3,7 +3,7 @@
 A rule is signed like a decision (`core/rule_change.py`), and a matcher that every executor can run again says which
 calls it answers (`core/rule_match.py`). These are its fields as JSON, all of them signed:
 
-    id, verdict        who it is, and what it answers: deny, ask or allow
+    id, verdict        its id, and what it answers: deny, ask or allow
     agent, action      the agent that calls, and the action or tool that it calls; `kind` says which of the two
     reach              how far it goes: `call`, `command`, `folder` or `any`
     args               for `call`, exactly these inputs, else null

@@ -12,6 +12,7 @@ from typing import Final
 
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonError, JsonObject, canonical
+from aileron_tui.core.plain_command import plain_commands
 from aileron_tui.core.protected_paths import protected_path, protected_value
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import RiskLevel
@@ -163,9 +164,9 @@ def may_depend_on_preview(rules: Iterable[Rule], call: RuleCall) -> bool:
     )
 
 
-def is_plain(_command: str) -> bool:
-    """Whether every shell runs exactly the words of a command line. Without a parser for them, none is plain."""
-    return False
+def is_plain(command: str) -> bool:
+    """Whether a command line does what it says: every shell runs exactly the words that are written there."""
+    return bool(plain_commands(command))
 
 
 def failed_example(rule: Rule) -> str:

@@ -171,7 +171,7 @@ class ApproverRoutes:
     async def rules(self, http_request: HttpRequest) -> Response:
         """Lists the rules, newest first."""
         http_request.query()
-        return json_response(self._gate.rules())
+        return json_response(await self._gate.rules())
 
     async def change_rule(self, http_request: HttpRequest) -> Response:
         """Makes or ends a rule, as a signed statement says."""

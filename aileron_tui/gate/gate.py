@@ -105,6 +105,7 @@ class Gate:
             await state.recorder.record(EntryDraft(EntryKind.STARTED, started))
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
             await self._agents.add_default()
+            self._rules.current()
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
@@ -303,9 +304,9 @@ class Gate:
         """Fetches everything that the preview op returns, including what no row shows."""
         return await self._decisions.fetched(id_)
 
-    def rules(self) -> JsonObject:
+    async def rules(self) -> JsonObject:
         """Returns all rules, newest first, and the head over which a change must be signed."""
-        return self._rule_changes.listing()
+        return await self._rule_changes.listing()
 
     async def change_rule(self, body: JsonObject) -> Reply:
         """Accepts a signed change to a rule."""

@@ -98,6 +98,7 @@ class GateRequest:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     end_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _rendered: "tuple[tuple[int, int], Prompt, JsonObject, bytes] | None" = None
+    _shown_prompt: "tuple[tuple[int, int], Prompt, str] | None" = None
     _shown_deadline: "tuple[RequestDeadline, JsonObject] | None" = None
 
     @property
@@ -137,13 +138,13 @@ class GateRequest:
 
     @property
     def prompt(self) -> Prompt:
-        """The prompt that the operator is shown."""
-        return self._current()[0]
+        """The prompt that the operator is shown, built once per revision."""
+        return self._built()[0]
 
     @property
     def digest(self) -> str:
         """The digest of the prompt."""
-        return str(self._current()[1]["digest"])
+        return self._built()[1]
 
     def prompt_for(self, call: ResolvedCall, preview: PreviewResult | None) -> Prompt:
         """Builds the prompt for a call."""
@@ -166,7 +167,7 @@ class GateRequest:
 
     def forget_rendered(self) -> None:
         """Frees the memory for what approvers are shown; it is built again if it is needed."""
-        self._rendered = None
+        self._rendered = self._shown_prompt = None
 
     def _state_json(self, instance: str, head: str) -> JsonObject:
         item: JsonObject = {
@@ -197,6 +198,14 @@ class GateRequest:
             self._shown_deadline = (self.deadline, item)
         return self._shown_deadline[1]
 
+    def _built(self) -> tuple[Prompt, str]:
+        """Returns the prompt and its digest, built once per revision."""
+        key = (self.revision, id(self.call))
+        if self._shown_prompt is None or self._shown_prompt[0] != key:
+            prompt = self.prompt_for(self.call, self.preview)
+            self._shown_prompt = (key, prompt, prompt.digest)
+        return self._shown_prompt[1:]
+
     def _current(self) -> tuple[Prompt, JsonObject, bytes]:
         """Returns the prompt, its JSON, and that as bytes, built once per revision.
 
@@ -205,7 +214,7 @@ class GateRequest:
         """
         key = (self.revision, id(self.call))
         if self._rendered is None or self._rendered[0] != key:
-            prompt = self.prompt_for(self.call, self.preview)
+            prompt = self._built()[0]
             item = self._prompt_json(prompt)
             self._rendered = (key, prompt, item, compact_json(item))
         return self._rendered[1:]

@@ -218,7 +218,9 @@ class GateState:
                 del self.unknown_calls[next(iter(self.unknown_calls))]
 
     def announce(self, request: GateRequest) -> None:
-        """Reports a change of a request to the watchers."""
+        """Reports a change of a request to the watchers. One that a rule answered was never shown to those who come."""
+        if request.rule and not self.feed.watched:
+            return
         try:
             self.feed.publish("updated", self.encoded_request(request))
         except Exception as error:

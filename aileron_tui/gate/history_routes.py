@@ -12,7 +12,10 @@ from typing import Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.outcome_words import RULE_SURFACE
+from aileron_tui.core.rule import RuleVerdict
+from aileron_tui.core.rule_answer import read_answer
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_request import Refusal
 from aileron_tui.ledger import history_pages
@@ -128,6 +131,8 @@ def _event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
     """Returns an entry as an audit event, or None if Aileron has no such event."""
     if entry.kind == EntryKind.DECIDED:
         return _decision_event(reader, entry)
+    if entry.kind == EntryKind.RULED:
+        return _rule_event(reader, entry)
     if entry.kind not in _EVENT_TYPES:
         return None
     kind = EntryKind(entry.kind)
@@ -158,6 +163,26 @@ def _decision_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
     if statement.reason:
         payload["aileron.approval.reason"] = statement.reason
     return _audit_event(entry, f"approval.{verdict}", {"type": "human", "id": "user"}, payload)
+
+
+def _rule_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
+    """The answer of a rule. No person took part, so the actor is the gate's service, named after the rule."""
+    try:
+        answer = read_answer(entry.body)
+    except JsonError:
+        return None
+    verdict = "approved" if answer.verdict is RuleVerdict.ALLOW else "denied"
+    payload = _request_payload(reader, entry) | {
+        "aileron.approval.decision": verdict,
+        "aileron.approval.edited": False,
+        "aileron.approval.wait_ms": 0,
+        "aileron.approval.surface": RULE_SURFACE,
+        "aileron.approval.rule": answer.rule,
+        "aileron.signing.key_id": answer.signer,
+    }
+    if answer.reason:
+        payload["aileron.approval.reason"] = answer.reason
+    return _audit_event(entry, f"approval.{verdict}", {"type": "service", "id": answer.rule}, payload)
 
 
 def _request_payload(reader: LedgerReader, entry: Entry) -> JsonObject:

@@ -99,7 +99,8 @@ class OpRunner:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         self._gate_state.cancel_timers(request)
-        self._gate_state.announce(request)
+        if not request.rule:
+            self._gate_state.announce(request)
 
     async def _run(self, request: GateRequest, execution_future: "asyncio.Future[Execution]") -> None:
         try:

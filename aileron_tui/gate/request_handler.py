@@ -84,7 +84,8 @@ class RequestHandler:
             if wait is None and request.rule:
                 wait = _RULED_SECONDS
             if wait is not None:
-                await asyncio.wait_for(request.ended.wait(), wait)
+                async with asyncio.timeout(wait):
+                    await request.ended.wait()
         except TimeoutError:
             wait = None
         except asyncio.CancelledError:

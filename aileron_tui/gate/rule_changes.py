@@ -1,6 +1,7 @@
 """What approvers do with rules: list them, make one from a request, and end one."""
 
 import asyncio
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -51,9 +52,10 @@ class RuleChanges:
         self._decisions = decisions
         self._ledger_path = ledger_path
 
-    def listing(self) -> JsonObject:
+    async def listing(self) -> JsonObject:
         """All rules, newest first, and the head over which a change must be signed."""
-        rules, uses = self._rules.current(), self._gate_state.reader.rule_uses()
+        uses = await asyncio.to_thread(_uses, self._ledger_path)
+        rules = self._rules.current()
         newest = sorted(rules.values(), key=lambda known: -known.seq)[:_MOST_LISTED]
         items: list[Json] = [self._described(known, uses.get(known.rule.id, RuleUse(0, ""))) for known in newest]
         return {"rules": items, "invalid": [*rules.invalid], "head": self._gate_state.recorder.head.hash}
@@ -170,6 +172,11 @@ def _read(envelope: Json) -> RuleChange:
             except ValueError:
                 raise JsonError("damaged base64", "$.envelope.payload") from None
     raise JsonError("not a signed envelope", "$.envelope")
+
+
+def _uses(ledger: Path) -> Mapping[str, RuleUse]:
+    with open_reader(ledger) as reader:
+        return reader.rule_uses()
 
 
 def _replayed(ledger: Path, rule: Rule, since: str) -> JsonObject:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, Final
 
+from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import count_warnings
@@ -23,16 +24,20 @@ from aileron_tui.gate.agent_registry import AgentRegistry
 from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.gate_request import GateRequest, PreviewState
 from aileron_tui.gate.gate_state import OUTBOX, GateState, log
+from aileron_tui.gate.large_values import LARGE_BYTES, work_on
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.gate.rule_registry import RuleRegistry
 from aileron_tui.gate.sandbox_threads import ThreadUse
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.store import EntryDraft
+from aileron_tui.sandbox.sandbox import Sandbox
 from aileron_tui.signing.rules import KnownRule
 
 _LONGEST_WAIT: Final = 20.0
 """How long a call waits for its connectors before a person is asked instead."""
+
+_LARGE: Final = "its inputs are too large to be checked"
 
 
 class RuleHandler:
@@ -52,6 +57,7 @@ class RuleHandler:
         self._agents = agents
         self._rules = rules
         self._turns: dict[str, asyncio.Lock] = {}
+        self._runs: dict[str, tuple[Sandbox, Action, str]] = {}
 
     def answering(self, request: GateRequest) -> Coroutine[Any, Any, None] | None:
         """Returns what records and answers a new request by a rule, or None if no rule may answer it."""
@@ -71,18 +77,26 @@ class RuleHandler:
         """A request as rules see it, with its preview if that was fetched."""
         preview = request.preview
         shown = preview.digest if preview else None if request.preview_state is not PreviewState.NONE else ""
+        large = request.size > LARGE_BYTES
         own = (str(self._gate_state.setup.data), str(self._gate_state.setup.manifests))
         return RuleCall(
             agent=request.agent,
             action=request.action.name,
             args=request.args,
             connector=request.connector.hash,
-            runs=what_runs(request.call),
+            runs=self._what_runs(request),
             shown=shown,
             risk=request.risk.level,
-            warning=_warning(request),
-            protected=protected_in(request.call, request.asker.folder, own),
+            warning=_LARGE if large else _warning(request),
+            protected="" if large else protected_in(request.call, request.asker.folder, own),
         )
+
+    def _what_runs(self, request: GateRequest) -> str:
+        """The digest of what would run, which is the same for all calls of an action with the same manifests."""
+        known = self._runs.get(request.action.name)
+        if known is None or known[0] is not request.sandbox or known[1] is not request.action:
+            known = self._runs[request.action.name] = (request.sandbox, request.action, what_runs(request.call))
+        return known[2]
 
     async def _answer(self, request: GateRequest, call: RuleCall, *, denied: bool) -> None:
         """Records and answers a request whose answer does not depend on a preview."""
@@ -125,7 +139,10 @@ class RuleHandler:
         """
         turn = self._turns.setdefault(request.connector.name, asyncio.Lock())
         try:
-            async with asyncio.timeout(_LONGEST_WAIT):
+            if turn.locked():
+                async with asyncio.timeout(_LONGEST_WAIT):
+                    await turn.acquire()
+            else:
                 await turn.acquire()
             try:
                 async with self._gate_state.activity.exclusive(connector_names(request.call), _LONGEST_WAIT):
@@ -140,7 +157,9 @@ class RuleHandler:
         if call is None:
             if not await self._fetch(request):
                 return False
-            call = self.rule_call(request)
+            rows = request.preview.rows if request.preview else ()
+            size = request.size + sum(len(row.value) for row in rows)
+            call = await work_on(size, lambda: self.rule_call(request))
         in_force = {known.rule.id: known for known in self._rules.in_force(request.agent, request.action.name)}
         found = answer([known.rule for known in in_force.values()], call)
         if found is None or found.verdict is RuleVerdict.ASK:

@@ -20,15 +20,14 @@ class RuleRegistry:
         last_change = reader.last_rule_change()
         last = (last_change, reader.last_key_change() if last_change else 0)
         if last != self._seen:
-            known = set(self._rules.invalid)
-            self._seen, self._rules = last, Rules.of(reader)
-            self._by_call = {}
+            known = len(self._rules.invalid)
+            self._rules.catch_up(reader)
+            self._seen, self._by_call = last, {}
             for rule in self._rules.values():
                 if not rule.ended:
                     self._by_call.setdefault((rule.rule.agent, rule.rule.action), []).append(rule)
-            for line in self._rules.invalid:
-                if line not in known:
-                    log.error("ignored a change to a rule: %s", inline(line))
+            for line in self._rules.invalid[known:]:
+                log.error("ignored a change to a rule: %s", inline(line))
         return self._rules
 
     def in_force(self, agent: str, action: str) -> list[KnownRule]:

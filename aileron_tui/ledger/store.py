@@ -74,8 +74,8 @@ class RequestLookup(Protocol):
     def key_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes who may approve, in order."""
 
-    def rule_changes(self, id_: str = "") -> tuple[Entry, ...]:
-        """Every entry that makes or ends a rule, or this rule, in order."""
+    def rule_changes(self, id_: str = "", after: int = 0) -> tuple[Entry, ...]:
+        """Every entry after number `after` that makes or ends a rule, or this rule, in order."""
 
 
 class LedgerView(RequestLookup, Protocol):

@@ -32,8 +32,8 @@ class RuleLedger(Protocol):
     def key_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes who may approve, in order."""
 
-    def rule_changes(self, id_: str = "") -> tuple[Entry, ...]:
-        """Every entry that makes or ends a rule, in order."""
+    def rule_changes(self, id_: str = "", after: int = 0) -> tuple[Entry, ...]:
+        """Every entry after number `after` that makes or ends a rule, in order."""
 
     def position(self, digest: str, oldest: int, before: int) -> int | None:
         """The number of the entry with this hash, or None. Searches from `oldest` up to but not including `before`."""
@@ -72,18 +72,26 @@ class Rules(dict[str, KnownRule]):
         super().__init__()
         self.invalid: list[str] = []
         self._latest: dict[str, EntryKind] = {}
+        self._approvers = Approvers()
+        self._read = 0
 
     @classmethod
     def of(cls, ledger: RuleLedger) -> "Rules":
         """The rules according to a ledger. An entry that is not valid changes nothing."""
-        rules, approvers = cls(), Approvers()
-        for entry in sorted((*ledger.key_changes(), *ledger.rule_changes()), key=lambda entry: entry.seq):
-            approvers.learn(entry)
-            try:
-                rules.learn(entry, approvers, lambda head, seq: recent(ledger, head, seq))
-            except RuleFault as error:
-                rules.invalid.append(f"entry {entry.seq}: {error}")
+        rules = cls()
+        rules.catch_up(ledger)
         return rules
+
+    def catch_up(self, ledger: RuleLedger) -> None:
+        """Processes the entries of a ledger that were added since the last time."""
+        keys = (entry for entry in ledger.key_changes() if entry.seq > self._read)
+        for entry in sorted((*keys, *ledger.rule_changes(after=self._read)), key=lambda entry: entry.seq):
+            self._approvers.learn(entry)  # if this fails, no later rule counts either
+            self._read = entry.seq
+            try:
+                self.learn(entry, self._approvers, lambda head, seq: recent(ledger, head, seq))
+            except RuleFault as error:
+                self.invalid.append(f"entry {entry.seq}: {error}")
 
     def learn(self, entry: Entry, approvers: Approvers, is_recent: IsRecent) -> None:
         """Processes one entry, after the approvers did. Ignores all but changes of rules and revoked keys.

@@ -15,6 +15,11 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.store import EntryDraft
+from aileron_tui.runtime.errors import Rejected, RuntimeFault
+from aileron_tui.runtime.gate_client import ApproverClient
+from aileron_tui.runtime.gate_discovery import discover
+from aileron_tui.runtime.no_rules import NoRules
+from aileron_tui.signing import key_store
 from aileron_tui.signing.rules import Rules
 from tests.cli.test_gate_commands import Home, enrol, gate
 from tests.compiled import shared_cache
@@ -244,6 +249,23 @@ def test_a_rule_is_made_from_a_waiting_request(
     assert "allowed by a rule" in terminal.out
     assert terminal.run("rules", "list") == OK
     assert "used 1 time" in terminal.out
-    assert (
-        terminal.run("rules", "add", "allow", "--from", "act-gone", "--for", "1h", answers=(PASSPHRASE,)) == NOT_FOUND
-    )
+    gone = ("rules", "add", "allow", "--from", "act-gone", "--for", "1h")
+    assert terminal.run(*gone, answers=(PASSPHRASE,)) == NOT_FOUND
+    secret = bytearray(PASSPHRASE.encode())
+    with (
+        key_store.unlock(served.folder / "keys", "default", secret) as key,
+        ApproverClient(discover(), key) as client,
+    ):
+        (listed,) = client.rules()
+        assert (listed.used, listed.in_force, listed.made_by) == (1, True, "default")
+        client.end_rule(listed.rule.id)
+        assert [rule.in_force for rule in client.rules()] == [False]
+        with pytest.raises(Rejected, match="already ended"):
+            client.end_rule(listed.rule.id)
+
+
+def test_a_daemon_says_that_it_has_no_rules() -> None:
+    with pytest.raises(RuntimeFault, match="a daemon has no rules"):
+        NoRules().rules()
+    with pytest.raises(RuntimeFault, match="a daemon has no rules"):
+        NoRules().rule_offers("act-1")

@@ -303,6 +303,15 @@ def test_all_that_is_listed_is_marked_and_again_unmarked() -> None:
     assert board.marked == set()
 
 
+def test_no_more_is_marked_at_once_than_fits_on_a_sheet() -> None:
+    flow = Flow(*map(request, range(1, 600)))
+    flow.answers.mark_all()
+    assert len(flow.port.board.marked) == 500
+    assert flow.port.messages == ["only the first 500 of 599 are marked"]
+    flow.answers.mark_all()
+    assert not flow.port.board.marked
+
+
 def test_low_risk_is_sent_at_once() -> None:
     flow = Flow(request(1, LOW))
     flow.answers.approve()

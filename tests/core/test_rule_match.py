@@ -177,15 +177,32 @@ def test_a_shell_command_is_allowed_only_by_its_exact_text(rule: Rule) -> None:
     "command",
     ["git status ", "git  status", "git status;rm -rf ~", "git status $(id)", "GIT status", "git status\n", "git"],
 )
-def test_another_command_is_outside(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aileron_tui.core.rule_match.is_plain", lambda _: True)
-    assert covers(COMMAND, SHELL_CALL)
+def test_another_command_is_outside(command: str) -> None:
+    assert answer([COMMAND], SHELL_CALL) is COMMAND
     assert not covers(COMMAND, replace(SHELL_CALL, command=command))
 
 
-def test_a_command_that_is_not_plain_is_never_within_reach() -> None:
-    rule = replace(COMMAND, command="git status $(id)")
-    assert not covers(rule, replace(SHELL_CALL, command="git status $(id)"))
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git status $(id)",
+        "git status | sh",
+        "git status > .git/config",
+        "PATH=. git status",
+        "env git status",
+        "timeout 9 git status",
+        "xargs git status",
+        "git status &",
+        "git status `id`",
+        "git log ~",
+        "git log *",
+        "cat <<x\nx",
+    ],
+)
+def test_a_command_that_is_not_plain_is_never_within_reach(command: str) -> None:
+    rule, call = replace(COMMAND, command=command), replace(SHELL_CALL, command=command)
+    assert not covers(rule, call)
+    assert answer([rule], call) is None
 
 
 # strictness and preview

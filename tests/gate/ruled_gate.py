@@ -53,17 +53,17 @@ async def submit(gate: Gate, change: RuleChange, key: UnlockedKey) -> Reply:
     return await gate.change_rule({"envelope": sign(change, key).fields()})
 
 
-def head(gate: Gate) -> str:
-    return str(gate.rules()["head"])
+async def head(gate: Gate) -> str:
+    return str((await gate.rules())["head"])
 
 
 async def make(env: GateEnv, gate: Gate, rule: Rule) -> None:
-    reply = await submit(gate, made(rule, head(gate), timestamp(datetime.now(UTC))), env.key)
+    reply = await submit(gate, made(rule, (await head(gate)), timestamp(datetime.now(UTC))), env.key)
     assert reply.status == 200, reply.body
 
 
 async def end(env: GateEnv, gate: Gate, rule: Rule) -> None:
-    reply = await submit(gate, ended(rule.id, head(gate), timestamp(datetime.now(UTC))), env.key)
+    reply = await submit(gate, ended(rule.id, (await head(gate)), timestamp(datetime.now(UTC))), env.key)
     assert reply.status == 200, reply.body
 
 

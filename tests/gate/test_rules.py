@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.rule import RuleReach, RuleVerdict, new_rule_id
 from aileron_tui.core.rule_change import ended, made
+from aileron_tui.core.rule_list import read_offers
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.demo.sample_service import ServiceFault
@@ -43,6 +45,7 @@ from tests.gate.ruled_gate import (
     verified,
     waiting,
 )
+from tests.gate.served_gate import DRAFT, SEND, WAITING, served_gate
 from tests.gate.test_staleness import normal_risk, raw_mail
 
 MAIL = {"to": "team@example.com", "subject": "Weekly recap", "body": "Text"}
@@ -65,7 +68,7 @@ def test_an_exact_call_runs_once_without_asking(env: GateEnv) -> None:
                 EntryKind.EXECUTED,
                 EntryKind.DELIVERED,
             ]
-            assert gate.rules()["rules"][0]["used"] == 1  # type: ignore[index,call-overload]
+            assert (await gate.rules())["rules"][0]["used"] == 1  # type: ignore[index,call-overload]
 
     run_async(work())
     assert sends(env) == 1
@@ -183,7 +186,7 @@ def test_high_risk_is_offered_only_as_an_exact_call(env: GateEnv) -> None:
                 ("any", "at high risk, a rule can allow only an exact call")
             ]
             wide = replace(found.offers[0].rule, reach=RuleReach.ANY, args=None, shown="", match=())
-            reply = await submit(gate, made(wide, head(gate), timestamp(datetime.now(UTC))), env.key)
+            reply = await submit(gate, made(wide, (await head(gate)), timestamp(datetime.now(UTC))), env.key)
             assert (reply.status, code(reply)) == (400, "invalid_rule")
 
     run_async(work())
@@ -273,7 +276,7 @@ def test_a_rule_that_another_process_ends_stops_at_once(env: GateEnv) -> None:
         async with env.gate() as gate:
             await make_from(env, gate, await waiting(gate))
             assert (await call(gate)).body["status"] == "completed"
-            rule = gate.rules()["rules"][0]["rule"]["id"]  # type: ignore[index,call-overload]
+            rule = (await gate.rules())["rules"][0]["rule"]["id"]  # type: ignore[index,call-overload]
             await asyncio.to_thread(end_rule, ledger, str(rule), env.key)
             assert is_asked(await call(gate))
             deny = named_rule(action="delete-draft")
@@ -309,7 +312,7 @@ def test_a_rule_ends_at_its_end_whatever_the_clock_does(env: GateEnv, step: time
     async def work() -> None:
         async with env.gate(**machine.options()) as gate:
             rule = await offered_rule(gate, await waiting(gate, "draft-mail", **MAIL), RuleReach.ANY)
-            change = made(rule, head(gate), timestamp(machine.clock()))
+            change = made(rule, (await head(gate)), timestamp(machine.clock()))
             assert (await submit(gate, change, env.key)).status == 200
             mail = MAIL | {"subject": "another"}
             assert (await call(gate, "draft-mail", **mail)).body["status"] == "completed"
@@ -329,7 +332,7 @@ def test_a_change_that_is_not_validly_signed_is_refused(env: GateEnv, attack: st
     async def work() -> None:
         async with env.gate() as gate:
             rule, now = named_rule(), timestamp(datetime.now(UTC))
-            change = made(rule, head(gate), now)
+            change = made(rule, (await head(gate)), now)
             key = env.key
             if attack == "unsigned":
                 reply = await gate.change_rule({"envelope": {"payload": "e30="}})
@@ -343,10 +346,10 @@ def test_a_change_that_is_not_validly_signed_is_refused(env: GateEnv, attack: st
                 reply = await submit(gate, made(rule, "sha256:" + "9" * 64, now), key)
             elif attack == "old":
                 reply = await submit(
-                    gate, made(rule, head(gate), timestamp(datetime.now(UTC) - timedelta(minutes=6))), key
+                    gate, made(rule, (await head(gate)), timestamp(datetime.now(UTC) - timedelta(minutes=6))), key
                 )
             else:
-                other = sign(made(replace(rule, agent="agent-2"), head(gate), now), key).fields()
+                other = sign(made(replace(rule, agent="agent-2"), (await head(gate)), now), key).fields()
                 envelope = other | {"payload": sign(change, key).fields()["payload"]}
                 reply = await gate.change_rule({"envelope": envelope})
             assert reply.status in (400, 403, 409), reply.body
@@ -359,7 +362,7 @@ def test_a_change_that_is_not_validly_signed_is_refused(env: GateEnv, attack: st
 def test_ending_a_rule_that_does_not_exist_is_refused(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
-            change = ended("rule-0123456789abcdef", head(gate), timestamp(datetime.now(UTC)))
+            change = ended("rule-0123456789abcdef", (await head(gate)), timestamp(datetime.now(UTC)))
             reply = await submit(gate, change, env.key)
             assert (reply.status, code(reply)) == (409, "rule_refused")
 
@@ -448,7 +451,7 @@ def test_an_end_that_is_past_or_too_far_away_is_refused(env: GateEnv) -> None:
                 timestamp(datetime.now(UTC) + timedelta(days=400)),
             ):
                 reply = await submit(
-                    gate, made(named_rule(ends=ends), head(gate), timestamp(datetime.now(UTC))), env.key
+                    gate, made(named_rule(ends=ends), (await head(gate)), timestamp(datetime.now(UTC))), env.key
                 )
                 assert (reply.status, code(reply)) == (400, "invalid_rule")
 
@@ -469,3 +472,47 @@ def test_a_deny_rule_on_what_was_shown_denies_only_that(env: GateEnv) -> None:
     run_async(work())
     assert sends(env) == 0
     verified(env)
+
+
+def test_rules_over_http(env: GateEnv) -> None:
+    """Agents are refused, an approver gets offers, makes a rule and finds its answers among the audit events."""
+
+    async def main() -> None:
+        async with served_gate(env) as served:
+            id_ = (await served.agent.post(SEND, json=DRAFT)).json()["approval_id"]
+            await served.previewed_request(id_)
+            paths = [("GET", "/v1/rules"), ("POST", "/v1/rules"), ("GET", f"{WAITING}/{id_}/rules")]
+            for method, path in paths:
+                assert (await served.agent.request(method, path)).status_code == 403
+                assert (await served.anonymous.request(method, path)).status_code == 401
+            found = (await served.approver.get(f"{WAITING}/{id_}/rules")).json()
+            rule = read_offers(found).offers[0].rule
+            change = made(replace(rule, verdict=RuleVerdict.DENY), found["head"], timestamp(datetime.now(UTC)))
+            body = {"envelope": sign(change, env.key).fields()}
+            assert (await served.approver.post("/v1/rules", json=body)).json()["state"] == "in force"
+            assert (await served.approver.post("/v1/rules", json=body)).status_code == 409
+            item = await served.previewed_request(id_)
+            decision = env.decision(item, Verdict.DENY)
+            assert (await served.approver.post(f"{WAITING}/{id_}/decide", json=decision)).status_code == 200
+            await served.result(id_)
+            denied = (await served.agent.post(SEND, json=DRAFT)).json()
+            assert (denied["status"], rule.id in denied["reason"]) == ("denied", True)
+            events = (await served.approver.get("/v1/audit")).json()["events"]
+            (event,) = [one for one in events if one["actor"] == {"type": "service", "id": rule.id}]
+            assert event["event_type"] == "approval.denied"
+            assert event["payload"]["aileron.signing.key_id"] == env.key.public.fingerprint
+            (listed,) = (await served.approver.get("/v1/rules")).json()["rules"]
+            assert (listed["used"], listed["in_force"], listed["made_by"]) == (1, True, "tester")
+
+    run_async(main())
+
+
+def test_large_inputs_are_asked_about(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            await make_from(env, gate, await waiting(gate, "draft-mail", **MAIL), RuleReach.ANY)
+            assert is_asked(await call(gate, "draft-mail", **MAIL | {"body": "x" * 70_000}))
+            found = await offers(gate, await waiting(gate, "draft-mail", **MAIL | {"body": "y" * 70_000}))
+            assert found.offers == ()
+
+    run_async(work())

@@ -133,7 +133,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def _note_shown(self, request: "Request | None") -> None:
         """Notes which request can be answered: the one that is shown and listed. If it was not, the wait restarts."""
         if request and self.port.board.is_listed(request.key) and not self.has_class("-small"):
-            self.arming.prompt_shown(request.key, request.digest)
+            self.arming.prompt_shown(request.key, request.digest, self.port.board.row(request.key))
             self.answers.reading.shown(None if self.port.is_locked else request)
         else:
             self.arming.prompt_hidden()
@@ -255,6 +255,12 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     @on(RequestList.Picked)
     def _picked(self, event: RequestList.Picked) -> None:
         self._select(event.key)
+
+    @on(RequestList.RowOpened)
+    def _row_opened(self, event: RequestList.RowOpened) -> None:
+        if self.port.board.open_row(self.port.board.selected, opened=event.opened):
+            self.answers.discard_edit()
+            self.redraw()
 
     def action_next_pane(self) -> None:
         """Focuses the other pane."""

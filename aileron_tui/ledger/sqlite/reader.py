@@ -3,6 +3,7 @@
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
 
@@ -53,11 +54,12 @@ _AGENT_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM agents a JOIN entries e ON e.seq = a.seq ORDER BY a.seq"
 )
 _RULE_CHANGES: Final = (
-    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq ORDER BY r.seq"
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq"
+    " WHERE r.seq > ? ORDER BY r.seq"
 )
 _CHANGES_OF_RULE: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq"
-    " WHERE r.id = ? ORDER BY r.seq"
+    " WHERE r.id = ? AND r.seq > ? ORDER BY r.seq"
 )
 
 _NEWEST: Final = "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM entries ORDER BY seq DESC"
@@ -164,7 +166,7 @@ class SqliteView:
     def key_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes who may approve, in order."""
         with translating(self.path):
-            return tuple(read_entry(self.path, *row) for row in self.db.execute(_KEY_CHANGES))
+            return tuple(_read_again(self.path, *row) for row in self.db.execute(_KEY_CHANGES))
 
     def last_key_change(self) -> int:
         """The number of the last entry that changed who may approve, 0 if there is none."""
@@ -181,11 +183,11 @@ class SqliteView:
         with translating(self.path):
             return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM agents").fetchone()[0])
 
-    def rule_changes(self, id_: str = "") -> tuple[Entry, ...]:
-        """Every entry that makes or ends a rule, or this rule, in order."""
+    def rule_changes(self, id_: str = "", after: int = 0) -> tuple[Entry, ...]:
+        """Every entry after number `after` that makes or ends a rule, or this rule, in order."""
         with translating(self.path):
-            rows = self.db.execute(_CHANGES_OF_RULE, (id_,)) if id_ else self.db.execute(_RULE_CHANGES)
-            return tuple(read_entry(self.path, *row) for row in rows)
+            rows = self.db.execute(_CHANGES_OF_RULE, (id_, after)) if id_ else self.db.execute(_RULE_CHANGES, (after,))
+            return tuple(_read_again(self.path, *row) for row in rows)
 
     def last_rule_change(self) -> int:
         """The number of the last entry that made or ended a rule, 0 if there is none."""
@@ -305,6 +307,12 @@ def read_entry(path: Path, seq: int, data: bytes) -> Entry:
         raise LedgerNewer(error.title, f"{path}: entry {seq}", error.hint) from None
     except JsonError as error:
         raise LedgerDamaged(path, f"entry {seq} cannot be read: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _read_again(path: Path, seq: int, data: bytes) -> Entry:
+    """Like `read_entry`, for the few entries that are read for every call that a rule answers."""
+    return read_entry(path, seq, data)
 
 
 def rows_after(db: sqlite3.Connection, seq: int) -> Iterator[Stored]:
