@@ -13,6 +13,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import short
 from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
+from aileron_tui.surface.answered_row import AnsweredRows
 from aileron_tui.surface.batch_summary import summarize
 from aileron_tui.surface.board import Board, Tone
 from aileron_tui.surface.equal_approvals import EqualApprovals
@@ -48,6 +49,7 @@ class AnswerFlow:
         self.reading = ReadingTime(port.settings.fastest_reading)
         self._hasty: tuple[str, HastyReading] | None = None
         self._equal = EqualApprovals()
+        self._answered_rows = AnsweredRows()
 
     @property
     def shown(self) -> "Request | None":
@@ -66,9 +68,10 @@ class AnswerFlow:
 
     def approve(self) -> None:
         """Approves the request that is shown; asks once more if the risk is high or it was read very fast."""
-        answer = self.edited or self._answer(Verdict.APPROVE)
-        if answer is None:
+        answers = [self.edited] if self.edited else self._answers(Verdict.APPROVE)
+        if not answers:
             return
+        answer = answers[0]
         if answer.request.prompt.risk.level is RiskLevel.HIGH:
             self._dialogs.confirm_high_risk(answer.request, partial(self._confirmed, answer))
         elif not self._asked_about(answer.request) and (hasty := self.reading.hasty(answer.request)):
@@ -76,7 +79,7 @@ class AnswerFlow:
             self._port.arming.asked_again()
             self._port.redraw()
         else:
-            self._hold(answer)
+            self._answer_row(answers, self._hold)
 
     def _asked_about(self, request: "Request") -> bool:
         """Whether the operator was already asked once more about exactly this prompt."""
@@ -101,22 +104,40 @@ class AnswerFlow:
             self._hold(answer)
 
     def deny(self) -> None:
-        """Denies the request that is shown, without an undo window: nothing runs."""
-        if answer := self._answer(Verdict.DENY):
-            self._send(answer)
+        """Denies the request that is shown and the others of its row, without an undo window: nothing runs."""
+        self._answer_row(self._answers(Verdict.DENY), self._send)
 
     def deny_with_reason(self) -> None:
         """Asks for a reason, then denies the request that is shown."""
-        if answer := self._answer(Verdict.DENY):
-            self._dialogs.ask_reason(answer.request, partial(self._deny_because, answer))
+        if answers := self._answers(Verdict.DENY):
+            self._dialogs.ask_reason(answers[0].request, partial(self._deny_because, answers))
 
-    def _deny_because(self, answer: Answer, reason: str | None) -> None:
+    def _deny_because(self, answers: list[Answer], reason: str | None) -> None:
         if reason is not None:
-            self._send(replace(answer, reason=reason))
+            self._answer_row([replace(answer, reason=reason) for answer in answers], self._send)
 
-    def _answer(self, verdict: Verdict) -> Answer | None:
-        request = self._board.current
-        return Answer(request, verdict) if request else None
+    def _answers(self, verdict: Verdict) -> list[Answer]:
+        return [Answer(request, verdict) for request in self.covered]
+
+    @property
+    def covered(self) -> "list[Request]":
+        """The requests that an answer counts for: the selected one, and the identical ones of its row.
+
+        A request that joined the row after the prompt was armed is not among them.
+        """
+        board, request = self._board, self._board.current
+        if request is None:
+            return []
+        row = [key for key in board.row(request.key) if key in self._port.arming.covered and key != request.key]
+        others = [board.requests[key] for key in row if is_open(board, key)]
+        return [request, *(other for other in others if other.digest == request.digest)]
+
+    def _answer_row(self, answers: list[Answer], give: Callable[[Answer], None]) -> None:
+        """Gives every answer of a row. Each has a decision of its own."""
+        if len(answers) > 1:
+            self._answered_rows.add(answer.request.key for answer in answers)
+        for answer in answers:
+            give(answer)
 
     # the undo window
 
@@ -151,18 +172,23 @@ class AnswerFlow:
     def is_newest_held(self) -> bool:
         """Whether `take_back` would cancel the approval of the selected request."""
         newest = self._held.newest
-        return newest is not None and newest.answer.request.key == self._board.selected
+        return newest is not None and newest.answer.request.key in self._board.row(self._board.selected)
 
     def holds(self, key: str) -> bool:
         """Whether the approval of this request is held."""
         return self._held.of(key) is not None
 
     def take_back(self) -> None:
-        """Cancels the newest held approval: it is not sent."""
+        """Cancels the newest held approval, and those that were given with the same key: they are not sent."""
         if held := self._held.newest:
-            self._cancel(held)
+            keys = self._answered_rows.together_with(held.answer.request.key)
+            cancelled = [one for one in self._held if one.answer.request.key in keys]
+            for one in cancelled:
+                self._cancel(one)
             action = short(held.answer.request.prompt.action, _LONGEST_NAME)
-            self._port.show_message(f"undone: the approval of {action} was not sent")
+            count = len(cancelled)
+            approvals = "the approval of" if count == 1 else f"{count} approvals of"
+            self._port.show_message(f"undone: {approvals} {action} {'was' if count == 1 else 'were'} not sent")
             self._port.redraw()
 
     def take_back_all(self) -> None:
@@ -175,7 +201,10 @@ class AnswerFlow:
             self._port.redraw()
 
     def _cancel(self, held: HeldApproval) -> None:
-        self._board.clear_pill(self._release(held).request.key)
+        answer = self._release(held)
+        self._board.clear_pill(answer.request.key)
+        if summary := self._answered_rows.undone(answer.request.key):
+            self._port.show_message(*summary)
 
     def _release(self, held: HeldApproval) -> Answer:
         if held.answer.request.key == self._board.selected:
@@ -242,6 +271,8 @@ class AnswerFlow:
             self._board.clear_pill(key)
             self._port.show_message(delivery.words, delivery.tone)
             self._not_taken(delivery.answer.request.source)
+        if summary := self._answered_rows.delivered(delivery):
+            self._port.show_message(*summary)
         self._redraw()
 
     # editing
@@ -318,8 +349,9 @@ class AnswerFlow:
     # batches
 
     def mark(self) -> None:
-        """Marks the selected request for a batch, or unmarks it, and goes to the next waiting one below it."""
-        self._board.marked ^= {self._board.selected}
+        """Marks the requests of the selected row for a batch, or unmarks them, and goes to the next row that waits."""
+        row = set(self._board.row(self._board.selected))
+        self._board.marked = self._board.marked - row if row <= self._board.marked else self._board.marked | row
         if below := next_waiting(self._board, wrap=False):
             self.discard_edit()
             self._board.selected = below

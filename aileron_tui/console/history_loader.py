@@ -14,7 +14,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import utc_now
 from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import HistoryQuery, Query, SearchError
-from aileron_tui.surface.history_reader import LARGEST_PAGE, HistoryReader
+from aileron_tui.surface.history_reader import LARGEST_PAGE, PAGE_SIZE, HistoryReader
 from aileron_tui.surface.history_records import HistoryPage, SourcedRecord
 
 if TYPE_CHECKING:
@@ -50,13 +50,17 @@ class PageFailed(Message):
 
 
 class PageUpdated(Message):
-    """Requests were made or changed while the history is open: the newest page, and requests that are not on it."""
+    """Requests were made or changed while the history is open: the newest page, and requests that are not on it.
 
-    def __init__(self, search: int, page: HistoryPage, changed: Sequence[SourcedRecord]) -> None:
+    `has_gap` means that there may be requests between the page and those that are listed.
+    """
+
+    def __init__(self, search: int, page: HistoryPage, changed: Sequence[SourcedRecord], *, has_gap: bool) -> None:
         super().__init__()
         self.search = search
         self.page = page
         self.changed = changed
+        self.has_gap = has_gap
 
 
 class HistoryLoader:
@@ -157,13 +161,14 @@ class HistoryLoader:
     ) -> None:
         try:
             page = self._reader.newest(query)
-            if listed and page.requests and listed.isdisjoint(record.key for record in page.requests):
+            if has_gap := _has_gap(page, PAGE_SIZE, listed):
                 page = self._reader.newest(query, LARGEST_PAGE)
+                has_gap = _has_gap(page, LARGEST_PAGE, listed)
         except AileronError:
             return  # a lost connection is shown elsewhere, and the next change loads everything that is new
         others = changed - {record.key for record in page.requests}
         found = [self._reader.record(*key) for key in sorted(others)[:MAX_LOOKUPS]]
-        self._screen.post_message(PageUpdated(search, page, [record for record in found if record]))
+        self._screen.post_message(PageUpdated(search, page, [record for record in found if record], has_gap=has_gap))
 
     def is_current(self, event: PageUpdated) -> bool:
         """Whether an update belongs to the search on screen."""
@@ -196,3 +201,9 @@ class HistoryLoader:
         if isinstance(event.error, NoGate | NoReply):
             self._retry = call_after(self._screen, RETRY_SECONDS, lambda: self.load(first=event.first))
         return True
+
+
+def _has_gap(page: HistoryPage, limit: int, listed: frozenset[RequestKey]) -> bool:
+    """Whether a full page ends before the requests that are listed. One that is not full has everything there is."""
+    full = len(page.requests) >= limit
+    return bool(full and listed and listed.isdisjoint(record.key for record in page.requests))

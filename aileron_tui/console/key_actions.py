@@ -26,6 +26,7 @@ class KeyScope(StrEnum):
     MAIN = "Waiting requests"
     HISTORY = "History"
     RAW = "Raw view"
+    BODY = "Text on the full screen"
     HELP = "Help"
     EVERYWHERE = "Everywhere"
     REQUEST_LIST = "List of waiting requests"

@@ -35,6 +35,7 @@ class KeyState:
     is_waiting: bool = True
     is_listed: bool = True
     is_on_screen: bool = True
+    has_body: bool = True
     window_too_small: bool = False
     unread: str = ""
     arming: "Arming | None" = None
@@ -58,6 +59,11 @@ def always_available(_: KeyState) -> str:
 def without_request(state: KeyState) -> str:
     """The key acts on a request."""
     return "" if state.has_request else _NO_REQUEST
+
+
+def without_body(state: KeyState) -> str:
+    """The key acts on a long text of the request that is shown."""
+    return without_request(state) or ("" if state.has_body else "this request has no long text")
 
 
 def not_shown(state: KeyState) -> str:

@@ -17,7 +17,8 @@ from aileron_tui.console.key_names import same_form
 
 _HISTORY: Final = (KeyScope.HISTORY,)
 _LISTS: Final = (KeyScope.MAIN, KeyScope.HISTORY)
-_ASIDE: Final = (KeyScope.HISTORY, KeyScope.RAW, KeyScope.HELP)
+_ASIDE: Final = (KeyScope.HISTORY, KeyScope.RAW, KeyScope.BODY, KeyScope.HELP)
+_BODY: Final = (KeyScope.BODY,)
 
 ACTIONS: Final = (
     KeyAction(
@@ -138,11 +139,50 @@ ACTIONS: Final = (
         "Go to the prompt, then to the next lines that must be read before you can approve. Enter never answers.",
         KeyGroup.MOVE,
     ),
+    KeyAction(
+        "page_down",
+        "pagedown",
+        "page down",
+        "Read on in the prompt, by one page. Where the list has several lines and the focus, goes down in the list.",
+        KeyGroup.MOVE,
+        runs="page(1)",
+        fixed=True,
+    ),
+    KeyAction(
+        "page_up",
+        "pageup",
+        "page up",
+        "Scroll the prompt up by one page, or go up in the list.",
+        KeyGroup.MOVE,
+        runs="page(-1)",
+        fixed=True,
+    ),
     KeyAction("history.first", "g,home", "newest", "Go to the newest request.", KeyGroup.MOVE, _HISTORY),
     KeyAction("history.last", "G,end", "oldest", "Go to the oldest request loaded so far.", KeyGroup.MOVE, _HISTORY),
     KeyAction("filter", "/", "filter", "Show only waiting requests that contain what you type.", KeyGroup.LOOK, rank=8),
     KeyAction("clear_filter", "escape", "clear filter", "Show all waiting requests again.", KeyGroup.LOOK),
     KeyAction("history", "h", "history", "Show everything that was asked, decided and done.", KeyGroup.LOOK, rank=8),
+    KeyAction(
+        "details",
+        "o",
+        "details",
+        "Show or hide who asks and what would run in detail: session, connector, hash and signature.",
+        KeyGroup.LOOK,
+        rank=10,
+        why_unavailable=reasons.without_request,
+    ),
+    KeyAction(
+        "body",
+        "f",
+        "full screen",
+        "Show a long text of the prompt on the full screen, with a search. Reading it there does not count.",
+        KeyGroup.LOOK,
+        rank=13,
+        why_unavailable=reasons.without_body,
+    ),
+    KeyAction("body.search", "/", "search", "Search the text; capitals do not matter.", KeyGroup.LOOK, _BODY, rank=1),
+    KeyAction("body.next", "n", "next", "Go to the next match.", KeyGroup.LOOK, _BODY, rank=2, runs="find(1)"),
+    KeyAction("body.last", "N", "previous", "Go to the previous match.", KeyGroup.LOOK, _BODY, rank=3, runs="find(-1)"),
     KeyAction(
         "raw",
         "v",
@@ -246,7 +286,7 @@ ACTIONS: Final = (
         "help",
         "Show every key and what it does.",
         KeyGroup.CONSOLE,
-        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW),
+        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW, KeyScope.BODY),
         rank=7,
     ),
     KeyAction(
@@ -289,7 +329,7 @@ MOUSE: Final = (
     ("click a request", "Selects it, but never answers. If the list is only one line, goes to the next request."),
     ("click it again", "In the history, opens the details."),
     ("click the word", "In the sheet of marked requests, switches between approve, deny and leave."),
-    ("click ▾ or ▸", "Folds or unfolds a part of JSON."),
+    ("click ▾ or ▸", "Folds or unfolds a part of JSON, or the details of who asks and what would run."),
     ("wheel", "Scrolls what is under the pointer."),
 )
 """What the mouse does: the gesture and its effect."""

@@ -32,6 +32,7 @@ class PromptOnScreen(NamedTuple):
 
     too_small: bool
     unread: "Callable[[], Unread | None]"
+    has_body: bool
 
 
 class StatusLine(NamedTuple):
@@ -56,6 +57,7 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
         is_listed=board.is_listed(board.selected),
         is_on_screen=shown is not None and port.arming.is_on_screen(shown.key, shown.digest),
         window_too_small=prompt.too_small,
+        has_body=prompt.has_body,
         unread="" if shown is None or board.was_read(shown) else unread_words(prompt.unread()),
         arming=port.arming,
         answer_problem=port.answer_problem(request) if request else "",
@@ -105,7 +107,19 @@ def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, fi
     if answers.edited:
         approve = hint("approve", keymap, label="approve edited call")
         return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discard edit")))
-    return StatusLine("● ready for your answer", _READY, rule_offer(answers, keymap))
+    is_folded = len(board.row(board.selected)) > 1
+    each = (hint("request_list.open_row", label="show each"),) if is_folded else ()
+    return StatusLine(f"● {ready_words(port, answers)}", _READY, (*each, *rule_offer(answers, keymap)))
+
+
+def ready_words(port: "ConsolePort", answers: AnswerFlow) -> str:
+    """What an answer counts for, if the selected row has several requests."""
+    count, row = len(answers.covered), len(port.board.row(port.board.selected))
+    if row == 1:
+        return "ready for your answer"
+    if count == row:
+        return f"ready to answer {count} identical requests"
+    return f"ready to answer {count} of {row}: {row - count} came just now"
 
 
 def rule_offer(answers: AnswerFlow, keymap: Mapping[str, str]) -> tuple[KeyHint, ...]:

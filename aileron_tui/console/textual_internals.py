@@ -10,11 +10,13 @@ from types import SimpleNamespace
 from typing import IO, Any, cast
 
 from textual._cells import cell_len
+from textual._spatial_map import SpatialMap
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Region, Size
+from textual.layout import DockArrangeResult, WidgetPlacement
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
@@ -22,6 +24,7 @@ from textual.widget import Widget
 __all__ = [
     "RepaintHook",
     "ResumableDriver",
+    "TallContainer",
     "cell_len",
     "forget_measured_height",
     "never_skip",
@@ -31,6 +34,8 @@ __all__ = [
     "running_driver",
     "update_scrollbars",
 ]
+
+_UNDIVIDED = 10**9
 
 
 def never_skip(timer: Timer) -> None:
@@ -61,6 +66,25 @@ def painted_regions(screen: Screen[Any]) -> dict[Widget, tuple[Region, Region]]:
         return painted
     free = Region(0, 0, screen.size.width, max(0, min(covered)))
     return {widget: (region, clip.intersection(free)) for widget, (region, clip) in painted.items()}
+
+
+class TallContainer(Widget):
+    """A container with few children that may have millions of rows.
+
+    To find the children on screen, Textual would divide all rows into parts of 20, after every change of the layout.
+    """
+
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
+        """Arranges the children; all of them are in one part."""
+        result = super().arrange(size, optimal)
+        if result._spatial_map is None:
+            places: SpatialMap[WidgetPlacement] = SpatialMap(_UNDIVIDED, _UNDIVIDED)
+            places.insert(
+                (place.region.grow(place.margin), place.offset, place.fixed, place.overlay, place)
+                for place in result.placements
+            )
+            result._spatial_map = places
+        return result
 
 
 class RepaintHook(Widget):

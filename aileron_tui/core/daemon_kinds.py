@@ -149,7 +149,7 @@ _COMMS_SEND: Final = RequestKind(
     "comms_send",
     "Send this message?",
     (KindArgument("service", "Service"), KindArgument("channel", "Channel"), KindArgument("body", "Body", True)),
-    _fixed_risk(RiskLevel.HIGH, "a message cannot be taken back once it is sent"),
+    _fixed_risk(RiskLevel.HIGH, "cannot be taken back"),
 )
 
 _COMMS_DRAFT: Final = RequestKind(
@@ -163,7 +163,7 @@ _COMMS_DRAFT: Final = RequestKind(
         KindArgument("reply_to", "Reply to"),
         KindArgument("draft_body", "Draft", True),
     ),
-    _fixed_risk(RiskLevel.HIGH, "it replies to somebody in your name"),
+    _fixed_risk(RiskLevel.HIGH, "replies in your name"),
     EditableArgument("draft_body", sent_as="body", required=True),
 )
 
@@ -171,8 +171,8 @@ _COMMS_DRAFT: Final = RequestKind(
 def _http_risk(args: JsonObject) -> Risk:
     method, body = args.get("method"), args.get("body")
     if isinstance(method, str) and method.upper() in ("GET", "HEAD") and body in (None, ""):
-        return Risk(RiskLevel.NORMAL, "it only reads, but its URL can leak data")
-    return Risk(RiskLevel.HIGH, "it may change something on the server or leak data")
+        return Risk(RiskLevel.NORMAL, "may leak data by URL")
+    return Risk(RiskLevel.HIGH, "may write or leak data")
 
 
 def _http_cautions(args: JsonObject) -> Iterator[Caution]:
@@ -217,7 +217,7 @@ _SHELL: Final = RequestKind(
         KindArgument("cwd", "Folder", optional=True),
         KindArgument("save_policy", "Save as rule", optional=True),
     ),
-    _fixed_risk(RiskLevel.HIGH, "a command can do anything that you can do"),
+    _fixed_risk(RiskLevel.HIGH, "can do what you can"),
     EditableArgument("save_policy", sent_as="save_policy", choices=_RULE_SCOPES),
     _shell_cautions,
     # The shell gets its answer from the daemon and runs the command itself.

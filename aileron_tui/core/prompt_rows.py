@@ -70,12 +70,15 @@ def preview_rows(preview: "PreviewDirective", answer: Json) -> tuple[tuple[Row, 
     return tuple(rows), count_others(answer, shown)
 
 
-def fold_missing(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Puts each row without a value on one line, and merges neighbouring ones, to save lines on the screen."""
+def fold_missing(rows: Iterable[Row], longest_label: int = _MAX_FOLDED_LABEL) -> tuple[Row, ...]:
+    """Puts each row without a value on one line, and merges neighbouring ones, to save lines on the screen.
+
+    No merged label is longer than `longest_label`.
+    """
     folded: list[Row] = []
     for row in rows:
         last = folded[-1] if folded else None
-        if row.missing and last and last.missing and len(label := f"{last.label}, {row.label}") <= _MAX_FOLDED_LABEL:
+        if row.missing and last and last.missing and len(label := f"{last.label}, {row.label}") <= longest_label:
             folded[-1] = Row(label, missing=True)
         else:
             folded.append(Row(row.label, missing=True) if row.missing else row)

@@ -11,7 +11,7 @@ from aileron_tui.core.values import dataclass
 if TYPE_CHECKING:
     from aileron_tui.core.action import Action, Step
 
-_UNKNOWN: Final = "nothing is known about it"
+_UNKNOWN: Final = "effect unknown"
 
 
 class RiskLevel(StrEnum):
@@ -29,7 +29,7 @@ class RiskLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """A level and the reason for it."""
+    """A level and the reason for it, which is short enough for one line of a narrow screen."""
 
     level: RiskLevel
     reason: str
@@ -62,7 +62,7 @@ def assess(action: "Action", rules: Iterable[RiskRule] = (), annotation: RiskLev
     """
     risk = by_rule(action.name, action.execute, rules) or by_names(action.name, action.execute, gated=action.gated)
     if annotation is not None and annotation.rank > risk.level.rank:
-        return Risk(annotation, "the agent's side rates it " + annotation.value)
+        return Risk(annotation, "rated by the agent")
     return risk
 
 
@@ -70,7 +70,7 @@ def by_rule(action: str, steps: "Sequence[Step]", rules: Iterable[RiskRule]) -> 
     """The risk by the user's first matching `[[risk]]` entry, or None if no entry matches."""
     for number, rule in enumerate(rules, start=1):
         if rule.matches(action, steps):
-            return Risk(rule.level, f"entry {number} of [[risk]] in your configuration")
+            return Risk(rule.level, f"by [[risk]] entry {number}")
     return None
 
 
@@ -82,7 +82,7 @@ def by_names(action: str, steps: "Iterable[Step]", *, gated: bool = True) -> Ris
     risks = [_of_name(op) for op in dict.fromkeys([*(step.op for step in steps), action])]
     risk = max(risks, key=lambda risk: risk.level.rank)
     if risk.level is RiskLevel.LOW and gated:
-        return Risk(RiskLevel.NORMAL, f"{risk.reason}, but it needs approval")
+        return Risk(RiskLevel.NORMAL, "gated; only reads")
     return risk
 
 
@@ -90,7 +90,7 @@ def _of_name(name: str) -> Risk:
     """The risk by the words of one name."""
     found = risk_word(name)
     if found is None:
-        return Risk(RiskLevel.NORMAL, f'"{name}" does not say what it does' if name else _UNKNOWN)
+        return Risk(RiskLevel.NORMAL, _UNKNOWN)
     level = RiskLevel.HIGH if found.effect.is_high else RiskLevel.NORMAL
     level = RiskLevel.LOW if found.effect is Effect.READS else level
-    return Risk(level, f'"{found.word}" in "{name}" suggests that it {found.effect}')
+    return Risk(level, found.effect.value)

@@ -15,15 +15,15 @@ from aileron_tui.core.values import dataclass
 
 
 class Effect(StrEnum):
-    """What a word says about an op, as the end of a sentence."""
+    """What an op may do by its name, in words that fit on one line of a narrow screen."""
 
-    REMOVES = "removes something"
-    CHANGES = "changes something"
-    SENDS = "sends or publishes something"
-    PAYS = "moves money or places an order"
-    RUNS = "starts, runs or stops something"
-    ALLOWS = "changes who has access"
-    CREATES = "creates something new"
+    REMOVES = "may remove something"
+    CHANGES = "may change something"
+    SENDS = "may send or publish"
+    PAYS = "may move money"
+    RUNS = "may run or stop things"
+    ALLOWS = "may change access"
+    CREATES = "may create something"
     READS = "only reads"
 
     @property

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Final
 
-LONGEST_AGO: Final = len("59 min ago")
-"""The most characters that `ago` returns for less than 100 hours."""
+LONGEST_AGE: Final = len("59 min ago")
+"""The room that the words of `ago` need during the first weeks."""
 
 
 def minutes_and_seconds(seconds: float) -> str:

@@ -6,7 +6,7 @@ too early is dropped, never kept for later.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import Final
 
@@ -24,19 +24,28 @@ def elapsed() -> float:
 
 @dataclass(slots=True)
 class Arming:
-    """Records when something happened that disarms answers for `seconds`; `changes` counts these events."""
+    """Records when something happened that disarms answers for `seconds`; `changes` counts these events.
+
+    `covered` has the requests that were in the row of the prompt when the wait last began: an answer counts for them.
+    """
 
     seconds: float = 0.7
     clock: Callable[[], float] = elapsed
     changes: int = 0
+    covered: frozenset[str] = frozenset()
     _shown: tuple[str, str] = ("", "")
+    _row: frozenset[str] = frozenset()
     _events: dict[str, float] = field(default_factory=dict)
     _last_heartbeat: float | None = None
     _last_input: float | None = None
     _reports_focus: bool = False
 
-    def prompt_shown(self, request: str, digest: str) -> None:
-        """This prompt is on screen now. A different prompt restarts the wait."""
+    def prompt_shown(self, request: str, digest: str, row: Iterable[str] = ()) -> None:
+        """This prompt is on screen now, and these requests are in its row. A different prompt restarts the wait.
+
+        A request that joins the row later is covered by an answer only once the wait has restarted.
+        """
+        self._row = frozenset(row)
         if (request, digest) != self._shown:
             self._shown = (request, digest)
             self._disarm("just shown")
@@ -44,6 +53,7 @@ class Arming:
     def prompt_hidden(self) -> None:
         """No prompt can be answered now. When it is shown again, the wait restarts."""
         self._shown = ("", "")
+        self._row = frozenset()
 
     def is_on_screen(self, request: str, digest: str) -> bool:
         """Whether this is the prompt that is on screen."""
@@ -137,3 +147,4 @@ class Arming:
     def _disarm(self, reason: str) -> None:
         self._events[reason] = self.clock()
         self.changes += 1
+        self.covered = self._row

@@ -31,6 +31,7 @@ from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline, short
 from aileron_tui.surface.read_prompts import ReadPrompts
+from aileron_tui.surface.request_rows import RequestRows
 
 if TYPE_CHECKING:
     from aileron_tui.core.prompt import Prompt
@@ -99,6 +100,7 @@ class Board:
     _unreadable: dict[str, int] = field(default_factory=dict)
     _pills: dict[str, Pill] = field(default_factory=dict)
     _listed: list[str] | None = None
+    _rows: RequestRows = field(default_factory=RequestRows)
     _ended_at: dict[str, float] = field(default_factory=dict)
     _ended_in: Queue | None = None
     _counted: tuple[Queue | None, int] = (None, 0)
@@ -158,8 +160,20 @@ class Board:
         self._apply(Lost(since, source))
 
     def _apply(self, *events: QueueEvent) -> None:
+        before = self.requests
         self.queue = apply_all(self.queue, events)
-        self._listed = None
+        self._rows.note_events(events, before, self.requests)
+        added = dict.fromkeys(event.request.key for event in events if isinstance(event, Arrived))
+        if self._listed is None or not self._rows.is_current or len(added) < len(events) or before.keys() & added:
+            self._listed = None
+            self._rows.reset()
+            return
+        new = [key for key in added if self.is_listed(key)]  # they come last, so the rest of the list stays
+        self._listed = [*self._listed, *new]
+        self._rows.append(new, self.requests, self._pill_words)
+
+    def _pill_words(self, key: str) -> str:
+        return self.pill(key).words
 
     def set_pill(self, key: str, words: str, tone: Tone = Tone.QUIET, *, brief: str = "") -> None:
         """Shows what this surface is doing about a request."""
@@ -168,11 +182,14 @@ class Board:
     def show_pill(self, key: str, pill: Pill) -> bool:
         """Shows what this surface is doing about a request; returns whether that is new."""
         before, self._pills[key] = self._pills.get(key), pill
+        if pill != before:
+            self._rows.pill_changed(key)
         return pill != before
 
     def clear_pill(self, key: str) -> None:
         """This surface is no longer doing anything about a request."""
         self._pills.pop(key, None)
+        self._rows.pill_changed(key)
 
     def pill(self, key: str) -> Pill:
         """The state of a request: what this surface is doing about it, else what its source reports."""
@@ -246,6 +263,23 @@ class Board:
             ]
         return self._listed
 
+    @property
+    def rows(self) -> list[str]:
+        """The first request of each row. Identical requests that were asked one after another share a row."""
+        return self._rows.compute(self.listed, self.requests, self._pill_words)
+
+    def row_key(self, key: str) -> str:
+        """The first request of the row that a request is in."""
+        return self._rows.first(key) if self.rows else key
+
+    def row(self, key: str) -> tuple[str, ...]:
+        """All requests in the row of this one."""
+        return self._rows.all(key) if self.rows else (key,)
+
+    def open_row(self, key: str, *, opened: bool) -> bool:
+        """Gives identical requests a row each, or one row again; returns whether that changed anything."""
+        return self._rows.open(key, opened=opened)
+
     def is_listed(self, key: str) -> bool:
         """Whether the filter lists a request."""
         request, wanted = self.requests.get(key), self.filter.casefold()
@@ -270,13 +304,14 @@ class Board:
         """Lists only requests that contain this text."""
         self.filter = text
         self._listed = None
+        self._rows.reset()
 
     def move(self, step: int) -> None:
         """Selects another request. Nothing else moves the selection."""
-        keys = self.listed
+        keys, selected = self.rows, self.row_key(self.selected)
         if not keys:
             return
-        at = keys.index(self.selected) if self.selected in keys else -1
+        at = keys.index(selected) if selected in keys else -1
         self.selected = keys[max(0, min(len(keys) - 1, at + step))]
 
     def remove_ended(self, now: float) -> bool:
@@ -337,6 +372,7 @@ class Board:
     def record_answer(self, request: Request) -> None:
         """The source accepted an answer that was given here to exactly this prompt."""
         self.answered_here[request.key] = request.digest
+        self._rows.pill_changed(request.key)
 
     def record_approved_edit(self, request: Request) -> None:
         """An edited call was approved here. Shows it from now on, even before its source reports it."""
@@ -363,6 +399,7 @@ class Board:
         if key in self.answered_here:
             del self.answered_here[key]
             self._pills.pop(key, None)
+            self._rows.pill_changed(key)
 
 
 def _update(request: Request) -> QueueEvent:

@@ -26,8 +26,8 @@ def is_open(board: Board, key: str) -> bool:
 
 
 def _after_selected(board: Board, *, wrap: bool) -> Iterator[str]:
-    keys = board.listed
-    at = keys.index(board.selected) if board.selected in keys else -1
+    keys, selected = board.rows, board.row_key(board.selected)
+    at = keys.index(selected) if selected in keys else -1
     yield from keys[at + 1 :]
     if wrap:
         yield from keys[: max(0, at)]

@@ -116,7 +116,7 @@ def test_an_action_of_ones_own_is_fetched_with_ones_own_configuration(
         assert cli.main([*words, "--arg", "file_id=f-1001", "--arg", "folder_id=d-archive"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert "  Name:        Quarterly report.pdf" in document["lines"]
-    assert document["prompt"]["risk"] == {"level": "high", "reason": "entry 1 of [[risk]] in your configuration"}
+    assert document["prompt"]["risk"] == {"level": "high", "reason": "by [[risk]] entry 1"}
 
 
 def test_an_ungated_action_asks_nobody(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,8 @@ MAIL = "local://samples/mail"
 HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 START = datetime(2026, 5, 12, 10, 15, 30, tzinfo=UTC)
 NOW = START + timedelta(seconds=41)
-SENDS = Risk(RiskLevel.HIGH, '"send" in "send_draft" suggests that it sends or publishes something')
-MOVES = Risk(RiskLevel.NORMAL, "entry 1 of [[risk]] in your configuration")
+SENDS = Risk(RiskLevel.HIGH, "may send or publish")
+MOVES = Risk(RiskLevel.NORMAL, "by [[risk]] entry 1")
 
 RECAP = "\n".join(
     [
@@ -135,7 +135,7 @@ def gaps() -> Request:
         Row("Size", "12 KB"),
         Row("Body", missing=True, multiline=True),
     )
-    return item(prompt(rows=rows, risk=Risk(RiskLevel.NORMAL, '"create_draft" creates something new')), id_="act-3")
+    return item(prompt(rows=rows, risk=Risk(RiskLevel.NORMAL, "may create something")), id_="act-3")
 
 
 def fetching() -> Request:
@@ -145,7 +145,7 @@ def fetching() -> Request:
 
 def unpreviewed() -> Request:
     """An action without a preview."""
-    return item(prompt(preview=False, risk=Risk(RiskLevel.LOW, '"list_drafts" only reads')), id_="act-5")
+    return item(prompt(preview=False, risk=Risk(RiskLevel.LOW, "only reads")), id_="act-5")
 
 
 def hostile(text: str, *, body: str | None = None) -> Request:

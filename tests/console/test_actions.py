@@ -30,7 +30,7 @@ PROMISED = {
     "h": "history", "a": "approve", "r": "refresh", "d": "deny", "D": "deny_reason", "v": "raw", "e": "edit",
     "y": "copy", "space": "mark", "*": "mark_all", "n": "next_waiting", "A": "approve_marked", "X": "deny_marked",
     "u": "undo", "L": "lock", "?": "help", "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt",
-    "q": "quit", "+": "extend",
+    "q": "quit", "+": "extend", "o": "details", "pagedown": "page_down", "pageup": "page_up", "f": "body",
 }  # fmt: skip
 
 

@@ -180,6 +180,24 @@ async def test_only_what_the_search_finds_is_added() -> None:
 
 
 @async_test
+async def test_a_request_that_no_longer_matches_the_search_says_what_became_of_it() -> None:
+    gate, events = HistoryGate(), Events()
+    first = made(gate, 1, action="pay-invoice")
+    gate.entries[first] = []
+    app = staged(gate, events)
+    async with app.run_test(size=(80, 24)) as pilot:
+        table = await loaded(pilot, 1)
+        await pilot.press("slash", *"outcome:waiting", "enter")
+        await wait_until(pilot, lambda: "1 found" in text(app))
+        gate.kept[0] |= {"outcome": "denied"}
+        second = made(gate, 2, action="move-file")
+        events.publish(first, second)
+        await wait_until(pilot, lambda: [one.id for one in table.records] == [second, first])
+        assert [one.outcome for one in table.records] == ["pending", "denied"]
+        assert "press r" not in text(app)
+
+
+@async_test
 async def test_open_details_follow_the_outcome_without_moving() -> None:
     gate, events = HistoryGate(records(3)), Events()
     new = made(gate, 100, outcome="running", decided=timestamp(NOW), surface="tui")

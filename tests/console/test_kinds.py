@@ -124,7 +124,9 @@ async def test_each_kind_asks_its_own_question(kind: str, question: str) -> None
         shown = words(app)
         assert shown.startswith(f"{question} asked 40 s ago")
         assert ("would run" in shown) is (kind == "action")
-        assert ("Connector ▎" in shown) is (kind == "action")
+        app.view.toggle_details()
+        await settle(pilot)
+        assert ("Connector ▎" in words(app)) is (kind == "action")
         assert "left" not in shown.splitlines()[0]
 
 
@@ -133,11 +135,13 @@ async def test_who_asks_is_what_the_agent_says() -> None:
     app = PromptApp(item("action"))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
-        assert "Says it is ▎ claude" in words(app)
-        assert "agent says\nSession ▎ 01J0ABCDEF\nFolder ▎ /home/alice/mail" in words(app)
+        assert '▸ asked by ▎ says it is "claude" in /home/alice/mail' in words(app)
+        app.view.toggle_details()
+        await settle(pilot)
+        assert "Says it is ▎ claude\nSays folder ▎ /home/alice/mail\nSays session ▎ 01J0ABCDEF" in words(app)
         app.view.show(read(asked("action"), session=None))
         await settle(pilot)
-        assert "Agent an agent that gave no name" in words(app)
+        assert "asked by an agent that gave no name" in words(app)
 
 
 @async_test
@@ -268,7 +272,7 @@ async def test_what_the_daemon_filled_in_is_not_called_sent() -> None:
         sent, _, rest = words(app).partition("filled in by the daemon")
         sent = sent.partition("agent sent")[2]
         assert "Reply to ▎ 1715508930.0001" in sent
-        assert "Since noon." in sent
+        assert "agent sent Draft 2 lines\n▎ Yes.\n▎ Since noon.\n" in rest
         assert "Service ▎ lie" in sent
         assert "slack" not in sent
         for filled in ("Service ▎ slack", "Channel ▎ #support", "Written by ▎ bob", "Is it done?"):

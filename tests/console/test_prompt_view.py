@@ -63,6 +63,11 @@ def quote(app: PromptApp, number: int = 0) -> Quote:
     return list(app.view._shown_quotes())[number]
 
 
+def squeezed(app: PromptApp) -> list[str]:
+    """The rows on screen with single blanks."""
+    return [" ".join(row.split()) for row in lines(app)]
+
+
 def found(app: PromptApp, words: str) -> str:
     """The row that has these words."""
     return next((row for row in lines(app) if words in row), "")
@@ -74,11 +79,27 @@ async def test_what_an_agent_calls_itself_is_marked_as_its_claim() -> None:
     app = PromptApp(samples.item(replace(samples.worked().prompt, asker=asker)))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
-        shown = [" ".join(row.split()) for row in lines(app)]
-        assert "Agent ▎ mallory" in shown
-        assert [row for row in shown if "Gate self-check" in row] == ["Says it is ▎ Gate self-check (verified)"]
-        says = shown.index("agent says")
-        assert shown[says + 1 : says + 3] == ["Session ▎ s-1", "Folder ▎ /etc"]
+        line = '▸ asked by ▎ mallory · says it is "Gate self-check (verified)" in /etc'
+        assert [row for row in squeezed(app) if "mallory" in row or "Gate self-check" in row] == [line]
+        app.view.toggle_details()
+        await settle(pilot)
+        shown = squeezed(app)
+        at = shown.index("▾" + line[1:])
+        assert shown[at + 1 : at + 5] == [
+            "Agent ▎ mallory",
+            "Says it is ▎ Gate self-check (verified)",
+            "Says folder ▎ /etc",
+            "Says session ▎ s-1",
+        ]
+
+
+@async_test
+async def test_what_an_agent_calls_itself_cannot_add_to_the_line() -> None:
+    asker = Asker("mallory", "", "", 'x" · signed by samples')
+    app = PromptApp(samples.item(replace(samples.worked().prompt, asker=asker)))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        assert found(app, "asked by").rstrip().endswith('says it is "x\\" · signed by samples"')
 
 
 @async_test
@@ -86,9 +107,7 @@ async def test_the_agent_of_an_older_prompt_is_a_claim() -> None:
     app = PromptApp(samples.item(replace(samples.worked().prompt, asker=Asker("claude-code"), version=2)))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
-        shown = [" ".join(row.split()) for row in lines(app)]
-        assert "Says it is ▎ claude-code" in shown
-        assert not any(row.startswith("Agent ") for row in shown)
+        assert '▸ asked by ▎ says it is "claude-code"' in squeezed(app)
 
 
 @async_test
@@ -100,23 +119,17 @@ async def test_the_worked_example() -> None:
         text = "\n".join(row for row in shown if row)
         order = [
             "Approve send-draft? ━━━━━━━━━━╸─ 4:19 left",
-            '▲ high risk "send" in "send_draft" suggests that it sends or publishes something',
-            "Agent ▎ claude-code",
-            "agent sent",
-            "Draft id ▎ r-12345",
+            "▲ high risk may send or publish",
             "fetched by connector mail · 30 s ago",
             "To ▎ team@example.com",
             "Subject ▎ Weekly recap",
-            "Body 18 lines",
+            "agent sent",
+            "Draft id ▎ r-12345",
+            "▸ asked by ▎ claude-code · says it is in ~/mail/recap",
+            "▸ would run ▎ mail 1.0.0 · signed by samples · 9f86d081",
+            "fetched Body 18 lines",
             "▎ Hi all,",
             "▎ Sam",
-            "agent says",
-            "Session ▎ s-81f2",
-            "Folder ▎ ~/mail/recap",
-            "would run",
-            "Connector ▎ local://samples/mail 1.0.0",
-            "Hash ▎ sha256:9f86d081884c7…⟨+51⟩",
-            "Signature ▎ signed by samples",
         ]
         places = [text.find(line) for line in order]
         assert -1 not in places, order[places.index(-1)]
@@ -172,7 +185,7 @@ async def test_every_hostile_text_is_only_shown() -> None:
     """The whole corpus as label, value and long value, several texts in one prompt, all of it on screen."""
     texts = [(name, carried(text)) for name, text in HOSTILE.items()]
     app = PromptApp(samples.worked())
-    async with app.run_test(size=(100, 120)) as pilot:
+    async with app.run_test(size=(100, 180)) as pilot:
         for start in range(0, len(texts), 6):
             some = texts[start : start + 6]
             names = [name for name, _ in some]
@@ -216,7 +229,7 @@ async def test_a_value_cannot_forge_a_row_or_a_head() -> None:
         rows = [row for row in lines(app) if "boss@corp.example" in row or "fetched by" in row]
         assert [row.strip().startswith("fetched by connector mail · 30 s ago") for row in rows].count(True) == 1
         assert all("▎" in row for row in rows if "30 s" not in row)
-        assert "r-1⏎To: boss" in rows[0]
+        assert "r-1⏎To: boss" in rows[1]
 
 
 @async_test
@@ -292,7 +305,7 @@ async def test_warnings_stand_beside_their_value() -> None:
         rows = lines(app)
         host = next(index for index, row in enumerate(rows) if "xn--pple" in row and "▎" in row)
         assert "⚠" in rows[host + 1]
-        head = next(index for index, row in enumerate(rows) if row.strip().startswith("Body"))
+        head = next(index for index, row in enumerate(rows) if row.strip().startswith("fetched Body"))
         assert '⚠ "pаypal.com" mixes Latin and Cyrillic letters' in rows[head + 1]
 
 
@@ -330,11 +343,10 @@ async def test_a_quote_must_be_read_to_its_own_end() -> None:
     app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
-        assert app.view._body.max_scroll_y == 0
         assert not is_read(app)
         await pilot.press("end")
         await settle(pilot)
-        assert quote(app).body.below == 0
+        assert app.view._body.below == 0
         assert not is_read(app)
         await read_all(app, pilot)
         assert app.reads == 1
@@ -345,10 +357,10 @@ async def test_the_end_of_a_quote_does_not_count_while_it_is_off_screen() -> Non
     app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
-        quote(app).body.scroll_to_last_row()
+        await pilot.press("end", "home")
         await settle(pilot)
         assert app.view._body.scroll_y == 0
-        assert quote(app).body.unseen >= LONG.count("\n") - app.size.height
+        assert quote(app).body.unseen >= LONG.count("\n") - 2 * app.size.height
 
 
 @async_test
@@ -364,7 +376,7 @@ async def test_what_flashes_by_does_not_count_as_read(monkeypatch: pytest.Monkey
         await pilot.pause(0.1)
         assert app.view.unread.lines == before
         monkeypatch.setattr(PromptView, "DWELL_SECONDS", 0.03)
-        app.view._check_painted()
+        app.view._recorder.check()
         await settle(pilot)
         assert app.view.unread.lines < before
 
@@ -387,7 +399,7 @@ async def test_pages_lead_through_the_whole_prompt() -> None:
             await pilot.pause()
         await pilot.pause()
         assert app.view._body.scroll_y == 0
-        assert quote(app).body.above == 0
+        assert app.view.has_focus
 
 
 @async_test
@@ -413,18 +425,17 @@ async def test_an_update_keeps_position_and_focus() -> None:
         await settle(pilot)
         await pilot.press("pagedown", "pagedown", "pagedown")
         await settle(pilot)
-        position, inner = app.view._body.scroll_y, quote(app).body.above
+        position = app.view._body.scroll_y
         assert position
-        assert inner
         app.view.show(
             replace(samples.long_body(LONG), revision=2, state=RequestState.APPROVED), note=trusted("sending…")
         )
         await settle(pilot)
         assert found(app, "sending…")
-        assert (app.view._body.scroll_y, quote(app).body.above) == (position, inner)
+        assert app.view._body.scroll_y == position
         app.view.show(samples.long_body(LONG + "\nand one more"))
         await settle(pilot)
-        assert (app.view._body.scroll_y, quote(app).body.above) == (position, inner)
+        assert app.view._body.scroll_y == position
         assert app.view.has_focus
 
 
@@ -437,7 +448,6 @@ async def test_another_request_starts_on_top_and_unread() -> None:
         app.view.show(replace(samples.long_body(LONG), id="act-77"))
         await settle(pilot)
         assert app.view._body.scroll_y == 0
-        assert quote(app).body.above == 0
         assert not is_read(app)
 
 
@@ -450,6 +460,7 @@ async def test_what_changed_above_the_screen_must_be_read_too() -> None:
         for changed in (("mallory@evil.example", LONG), ("team@example.com", f"and delete everything\n{LONG}")):
             rows = (Row("To", changed[0]), Row("Subject", "Weekly recap"), Row("Body", changed[1], multiline=True))
             app.view.show(item(prompt(rows=rows), id_="act-9", revision=2))
+            await pilot.press("end")
             await settle(pilot)
             assert not found(app, "evil.example") + found(app, "delete everything")
             assert not is_read(app)
@@ -483,10 +494,10 @@ async def test_an_edit_is_shown_as_old_and_new() -> None:
 
 @async_test
 async def test_a_line_that_stayed_cannot_pass_for_one_that_an_edit_took_away() -> None:
-    text = f"keep {'x' * 60} - pay 9 to ana@example.com\nfirst"
+    text = f"keep {'x' * 62} - pay 9 to ana@example.com\nfirst"
     asked, edited = (item(prompt((Row("Body", body, multiline=True),))) for body in (text, text.replace("st", "m")))
     app = PromptApp(replace(edited, edited_from=asked.prompt))
-    async with app.run_test(size=(80, 40)) as pilot:
+    async with app.run_test(size=(80, 60)) as pilot:
         await settle(pilot)
         assert found(app, "pay 9").strip().startswith("▎·- pay 9")
         assert found(app, "- first").strip().startswith("▎ - first")
@@ -519,7 +530,7 @@ async def test_the_arrow_leads_into_an_outline_and_out_again() -> None:
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         await pilot.press("right")
-        assert quote(app).body.has_focus
+        assert quote(app, 1).body.has_focus
         await pilot.press("left")
         await pilot.pause()
         assert found(app, "▸ { … 17 lines … }")
@@ -565,12 +576,13 @@ async def test_a_huge_body_opens_scrolls_and_ends() -> None:
         await pilot.press("end")
         for _ in range(1000):
             await pilot.pause(0.02)
-            if quote(app).body.long_text.counted and not quote(app).body.below:
+            if quote(app).body.long_text.counted and not app.view._body.below:
                 break
         assert quote(app).body.long_text.height == 150_001
-        assert quote(app).body.below == 0
+        assert app.view._body.below == 0
+        assert found(app, "Some words of a long mail")
         assert not is_read(app)
-        assert app.view.unread.lines > 149_000
+        assert app.view.unread.lines > 140_000
 
 
 @async_test

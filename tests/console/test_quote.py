@@ -3,11 +3,12 @@
 import pytest
 from textual._cells import cell_len
 from textual.app import App, ComposeResult
+from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 
 from aileron_tui.console.widgets.json_outline import MAX_IMMEDIATE_LENGTH
+from aileron_tui.console.widgets.prompt_sections import Block
 from aileron_tui.console.widgets.quote import Quote
-from aileron_tui.console.widgets.quote_heights import share_height
 from aileron_tui.console.widgets.quote_text import GUTTER
 from aileron_tui.core.visible_text import block
 from tests.console.sample_requests import EVENT, PATCH, clickable, controls, lines, styles
@@ -18,31 +19,30 @@ HUNDRED = "\n".join(f"line {number}" for number in range(1, 101))
 
 
 class Page(App[None]):
-    """A quote of ten rows."""
+    """A quote in a page that scrolls."""
 
     CSS_PATH = styles()
+    AUTO_FOCUS = ""
 
-    def __init__(self, text: str, height: int = 10) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self._text, self._height = text, height
+        self._text = text
         self.ran = False
 
     def compose(self) -> ComposeResult:
-        yield Quote("Body", self._text, height=self._height)
+        with VerticalScroll(can_focus=False):
+            yield Quote(Block("Body", self._text))
 
     @property
     def quote(self) -> Quote:
         return self.query_one(Quote)
 
+    @property
+    def page(self) -> VerticalScroll:
+        return self.query_one(VerticalScroll)
+
     def action_run(self) -> None:
         self.ran = True
-
-
-def is_at_end(app: Page) -> bool:
-    """Whether the last row is on screen and nothing is folded."""
-    body = app.quote.body
-    folded = body.outline is not None and bool(body.outline.folded)
-    return body.long_text.counted and not folded and body.below == 0
 
 
 async def settled(pilot: Pilot[None]) -> None:
@@ -56,37 +56,27 @@ async def settled(pilot: Pilot[None]) -> None:
 
 
 @async_test
-async def test_what_is_above_and_below_is_said() -> None:
+async def test_a_quote_takes_the_rows_that_it_needs() -> None:
     app = Page(HUNDRED)
     async with app.run_test(size=(60, 24)) as pilot:
         await settled(pilot)
         shown = lines(app)
-        assert shown[0].split() == ["Body", "100", "lines"]
+        assert shown[0].split()[:3] == ["Body", "100", "lines"]
         assert shown[1].startswith(f"{GUTTER} line 1 ")
-        assert shown[11].strip() == "90 more lines ↓"
-        assert not is_at_end(app)
-        app.quote.body.focus()
-        await pilot.press("down", "pagedown")
-        await pilot.pause()
-        assert lines(app)[1].startswith(f"{GUTTER} line 11 ")
-        assert lines(app)[11].strip() == "80 more lines ↓"
-        await pilot.press("end")
-        await pilot.pause()
-        assert lines(app)[10].startswith(f"{GUTTER} line 100 ")
-        assert lines(app)[11].strip() == "end"
-        assert is_at_end(app)
-        await pilot.press("home", "up")
-        assert app.quote.body.above == 0
+        assert app.page.virtual_size.height == 101
+        app.quote.show(Block("Body", "one\ntwo"))
+        await settled(pilot)
+        assert app.page.virtual_size.height == 3 or app.page.max_scroll_y == 0
+        assert [line[:5].strip() for line in lines(app)[:4]] == ["Body", "▎ one", "▎ two", ""]
 
 
 @async_test
-async def test_a_quote_that_is_all_visible_is_read_and_has_no_foot() -> None:
-    app = Page("one\ntwo")
+async def test_the_head_says_who_wrote_the_text() -> None:
+    app = Page("one")
     async with app.run_test(size=(60, 24)) as pilot:
+        await app.page.mount(Quote(Block("Note", "two\nthree", "edited"), "agent sent"))
         await settled(pilot)
-        assert is_at_end(app)
-        assert lines(app)[0].split() == ["Body", "2", "lines"]
-        assert not any("more" in row or row.strip() == "end" for row in lines(app))
+        assert lines(app)[2].split() == ["agent", "sent", "Note", "edited", "·", "2", "lines"]
 
 
 @async_test
@@ -94,7 +84,7 @@ async def test_every_row_of_the_text_stands_behind_the_gutter() -> None:
     app = Page("a\n▎ b\n" + "word " * 40)
     async with app.run_test(size=(40, 24)) as pilot:
         await settled(pilot)
-        body = lines(app)[1:11]
+        body = lines(app)[1:9]
         assert all(row.startswith(GUTTER) for row in body)
         assert body[1].startswith(f"{GUTTER} ▎ b")
 
@@ -105,7 +95,7 @@ async def test_hostile_text_is_only_shown(part: int) -> None:
     app = Page("")
     async with app.run_test(size=(50, 16)) as pilot:
         for name, text in list(HOSTILE.items())[part::4]:
-            app.quote.show("Body", text)
+            app.quote.show(Block("Body", text))
             await pilot.pause()
             shown = lines(app)
             assert not controls(shown), name
@@ -129,54 +119,20 @@ async def test_markup_in_the_text_does_nothing_when_clicked() -> None:
 
 
 @async_test
-async def test_another_width_keeps_the_line_on_top() -> None:
-    app = Page("\n".join(f"line {number} " + "word " * 20 for number in range(300)))
-    async with app.run_test(size=(120, 20)) as pilot:
-        await settled(pilot)
-        app.quote.body.scroll_rows(200)
-        await pilot.pause()
-        top = lines(app)[1]
-        assert top.startswith(f"{GUTTER} line 200 ")
-        await pilot.resize_terminal(50, 20)
-        await settled(pilot)
-        assert lines(app)[1].startswith(f"{GUTTER} line 200 ")
-
-
-@async_test
-async def test_the_same_text_again_changes_nothing_and_another_keeps_the_position() -> None:
-    app = Page(HUNDRED)
-    async with app.run_test(size=(60, 24)) as pilot:
-        await settled(pilot)
-        app.quote.body.scroll_rows(40)
-        app.quote.show("Body", HUNDRED)
-        await settled(pilot)
-        assert lines(app)[1].startswith(f"{GUTTER} line 41 ")
-        app.quote.show("Body", HUNDRED + "\nmore")
-        await settled(pilot)
-        assert lines(app)[1].startswith(f"{GUTTER} line 41 ")
-        app.quote.show("Body", "short")
-        await settled(pilot)
-        assert lines(app)[1].startswith(f"{GUTTER} short")
-
-
-@async_test
 async def test_json_folds_by_key_and_by_click() -> None:
-    app = Page(EVENT, height=20)
+    app = Page(EVENT)
     async with app.run_test(size=(60, 30)) as pilot:
         await settled(pilot)
         assert lines(app)[0].split()[-4:] == ["JSON", "·", "19", "lines"]
         assert lines(app)[2].startswith(f'{GUTTER}▾   "event": {{')
-        assert is_at_end(app)
         app.quote.body.focus()
         await pilot.press("down", "left")
         await pilot.pause()
         assert lines(app)[2].startswith(f'{GUTTER}▸   "event": {{ … 14 lines … }},')
-        assert not is_at_end(app)
         assert "19 lines" in lines(app)[0]
         await pilot.click(offset=(1, 2))
         await pilot.pause()
         assert lines(app)[3].startswith(f'{GUTTER}      "title": "Review",')
-        assert is_at_end(app)
         await pilot.press("down", "down", "left")
         await pilot.pause()
         assert lines(app)[4].startswith(f'{GUTTER}▸     "rooms": [ … 2 lines … ],')
@@ -212,7 +168,7 @@ async def test_a_diff_is_coloured_by_its_signs() -> None:
 @async_test
 async def test_a_changed_line_keeps_its_sign_where_it_goes_on() -> None:
     long = "word " * 20  # two rows
-    app = Page(f"--- a/{long}\n+++ b\n@@ -1,3 +1,3 @@\n {long}\n-{long}\n+{long}", height=30)
+    app = Page(f"--- a/{long}\n+++ b\n@@ -1,3 +1,3 @@\n {long}\n-{long}\n+{long}")
     async with app.run_test(size=(60, 40)) as pilot:
         await settled(pilot)
         shown = [line[1:4] for line in lines(app)[1:10]]
@@ -221,24 +177,13 @@ async def test_a_changed_line_keeps_its_sign_where_it_goes_on() -> None:
 
 @async_test
 async def test_a_changed_line_keeps_its_sign_however_long_it_is() -> None:
-    app = Page(f"@@ -1,2 +1,2 @@\n-é{'word ' * 8000}\n+é{'word ' * 8000}", height=30)
+    app = Page(f"@@ -1,2 +1,2 @@\n-é{'word ' * 8000}\n+é{'word ' * 8000}")
     async with app.run_test(size=(60, 40)) as pilot:
         await settled(pilot)
-        app.quote.body.scroll_to(y=700, animate=False)
+        app.page.scroll_to(y=700, animate=False)
         await settled(pilot)
         before = {line[1] for line in lines(app)[1:25]}
-        app.quote.body.scroll_to_last_row()
+        app.page.scroll_end(animate=False)
         await settled(pilot)
         after = {line[1] for line in lines(app)[1:25]}
     assert (before, after) == ({"-"}, {"+"})
-
-
-def test_quotes_share_the_room() -> None:
-    assert share_height([5, 3], 20, 24) == [5, 3]
-    assert share_height([100, 3], 20, 24) == [17, 3]
-    assert share_height([100, 100], 20, 24) == [10, 10]
-    assert share_height([100, 100], 0, 10) == [5, 5]
-    assert share_height([100], 500, 10) == [7]
-    assert share_height([9], 8, 24) == [9]
-    assert share_height([100], 0, 0) == [1]
-    assert share_height([], 10, 10) == []

@@ -155,7 +155,7 @@ async def test_what_is_not_painted_is_not_read() -> None:
         before = view(app).unread.lines
         with app.batch_update():  # nothing is painted
             for row in range(0, 80, 5):
-                next(view(app)._shown_quotes()).body.scroll_to(y=row, animate=False, immediate=True)
+                view(app)._body.scroll_to(y=row, animate=False, immediate=True)
                 await pilot.pause()
         await pilot.pause(0.1)
         assert view(app).unread.lines > before - 25

@@ -36,6 +36,7 @@ from aileron_tui.console.terminal_driver import IdleSelector
 from aileron_tui.console.textual_internals import (
     RepaintHook,
     ResumableDriver,
+    TallContainer,
     forget_measured_height,
     never_skip,
     running_driver,
@@ -247,6 +248,31 @@ async def test_the_driver_continues_restarts_and_ends_as_expected() -> None:
         driver.exit_app()
         await asyncio.sleep(0)
         assert app._exit
+
+
+def test_a_tall_container_finds_its_children_without_dividing_its_rows() -> None:
+    class Tall(VerticalScroll, TallContainer):
+        pass
+
+    class Page(App[None]):
+        CSS = "#long { height: 5000000; } #last { height: 3; }"
+
+        def compose(self) -> ComposeResult:
+            with Tall():
+                yield Static(id="long")
+                yield Static("end", id="last")
+
+    async def scroll() -> None:
+        app = Page()
+        async with app.run_test(size=(80, 24)) as pilot:
+            tall = app.query_one(Tall)
+            tall.scroll_end(animate=False)
+            await pilot.pause()
+            assert app.query_one("#last") in textual_internals.painted_regions(app.screen)
+            result = tall.arrange(tall.scrollable_content_region.size)
+            assert len(result.spatial_map._map) < 10
+
+    asyncio.run(scroll())
 
 
 @pytest.mark.parametrize("text", ["", "abc", "日本", "e\u0301", "👩"])

@@ -63,6 +63,27 @@ def test_quitting_within_the_window_sends_nothing(open_house: House) -> None:
     assert folder_of(open_house) == ("d-inbox",)
 
 
+def test_five_more_minutes_survive_a_crash_of_the_gate(open_house: House) -> None:
+    with open_house.console() as terminal:
+        move(open_house, terminal)
+        terminal.press("+")
+        terminal.until(lambda text: bool(re.search(r"\b[89]:\d\d left", text)))
+        assert READY in terminal.text
+        open_house.kill_gate()
+        terminal.until("not connected")
+        open_house.start_gate()
+        terminal.until("● connected")
+        terminal.until(lambda text: bool(re.search(r"\b[89]:\d\d left", text)))
+        read(terminal)
+        terminal.press("a")
+        terminal.until("done ✓")
+        terminal.press("h")
+        terminal.until("History")
+        terminal.press("\r")
+        terminal.until(lambda text: bool(re.search(r"extended +once, by ", text)))
+    assert folder_of(open_house) == ("d-reports",)
+
+
 def test_an_edited_call_is_previewed_again_and_runs_as_edited(open_house: House) -> None:
     with open_house.console() as terminal:
         call = open_house.call("rename-file", file_id="f-1001", name="Report.pdf")
@@ -99,7 +120,7 @@ def test_a_batch_does_what_its_sheet_says_and_no_more(open_house: House) -> None
         terminal.still(1.0)
         terminal.press("A")
         shown = terminal.until("ctrl+s send")
-        listed = re.findall(r"approve +move-file +File id (f-\d+)", shown)
+        listed = re.findall(r"· File id (f-\d+)", shown)
         assert sorted(listed) == sorted(calls)
         terminal.press(" ", " ")
         terminal.until("leave ")

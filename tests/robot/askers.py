@@ -38,12 +38,12 @@ def _who_asks(operator: Operator, case: Case) -> None:
     id_ = operator.ask()
     operator.look()
     page = operator.read()
-    asker = [value for value in page.sections["top"] if value.label == "Agent"]
-    if len(asker) != 1 or not shows(asker[0], case.call.token):
-        operator.differ(f"{case.call.token} asks, and the screen says {[value.rows for value in asker]}")
+    asker = " ".join(" ".join(value.rows) for value in page.section("asked by"))
+    if not re.match(rf"{re.escape(case.call.token)}(?: · says it is .*)?$", asker):
+        operator.differ(f"{case.call.token} asks, and the screen says {asker!r}")
     for heading, values in page.sections.items():
         for value in values:
-            marked = re.search(r"says", f"{heading} {value.label}", re.IGNORECASE)
+            marked = heading == "asked by" or re.search(r"says", f"{heading} {value.label}", re.IGNORECASE)
             if shows(value, case.more["claim"]) and not marked and heading != "agent sent":
                 operator.differ(f"the screen states {value.label!r}: {value.rows!r}, which only the agent says")
     thief = replace(case.call, token=case.more["other"])

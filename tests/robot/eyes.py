@@ -1,7 +1,7 @@
 """Reads the console's screen as a person does: what is where, by columns, and nothing but what is on it.
 
-A prompt is read from its first to its last row, page by page. The screen itself says how many lines are below, for the
-prompt and for each quote in it, so that each row has an exact place and none is read twice or missed.
+A prompt is read from its first to its last row, page by page. The screen itself says how many lines are below, so that
+each row has an exact place and none is read twice or missed.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from tests.e2e.terminal import ENTER, PAGE_DOWN, Terminal
-from tests.robot.page import BELOW, QUOTE_MARGIN, Page, Quote, after_warnings, gutter_of, is_quote_head, parse, text_of
+from tests.robot.page import BELOW, Page, parse, text_of
 
 HOME: Final = "\x1b[H"
 _SCROLLBAR: Final = frozenset("▁▂▃▄▅▆▇█▔▕▐")
@@ -113,7 +113,6 @@ def read_prompt(terminal: Terminal) -> Page:
         raise CannotRead(f"no question on screen:\n{terminal.text}")
     top = _first_body_row(terminal, place)
     rows: dict[int, list[str]] = {}
-    quotes: dict[int, Quote] = {}
     total = height = -1
     title, foot, notes = title_of(terminal), -1, _notes(terminal, place, top)
     for _ in range(_MAX_PAGES):
@@ -125,21 +124,21 @@ def read_prompt(terminal: Terminal) -> Page:
         first = total - frame.below - height
         if len(frame.lines) != height or first < 0:
             raise Moved
-        _take(frame, first, rows, quotes)
-        if frame.below == 0 and all(quote.complete for quote in quotes.values()):
+        for offset, line in enumerate(frame.lines):
+            rows.setdefault(first + offset, line)
+        if frame.below == 0:
             break
         before = terminal.text
         terminal.press(PAGE_DOWN)
         changed(terminal, before)
     missing = [index for index in range(total) if index not in rows]
-    if missing or not all(quote.complete for quote in quotes.values()):
+    if missing:
         raise CannotRead(f"rows {missing} of {total} were never on screen:\n{terminal.text}")
     if title_of(terminal) != title:
         raise Moved
-    _add_short_quotes(rows, quotes)
     page = Page(title=title, notes=notes)
     page.rows = [text_of(rows[index]) for index in sorted(rows)]
-    parse(page, [rows[index] for index in sorted(rows)], quotes)
+    parse(page, [rows[index] for index in sorted(rows)])
     return page
 
 
@@ -195,39 +194,3 @@ def _frame(terminal: Terminal, left: int, top: int, foot: int) -> _Frame:
 def _without_scrollbar(line: list[str]) -> list[str]:
     edge = max(0, len(line) - 6)
     return line[:edge] + [" " if cell in _SCROLLBAR else cell for cell in line[edge:]]
-
-
-def _take(frame: _Frame, first: int, rows: dict[int, list[str]], quotes: dict[int, Quote]) -> None:
-    """Keeps each row of the body by its place, and each row of a quote by its place in the quote."""
-    for offset, line in enumerate(frame.lines):
-        rows.setdefault(first + offset, line)
-    for offset in range(len(frame.lines)):
-        if not is_quote_head(frame.lines, offset):
-            continue
-        start = at = after_warnings(frame.lines, offset + 1)
-        while at < len(frame.lines) and gutter_of(frame.lines[at]) == QUOTE_MARGIN:
-            at += 1
-        seen = frame.lines[start:at]
-        if at >= len(frame.lines) and frame.below:
-            continue  # cut off by the end of the screen
-        foot = text_of(frame.lines[at]).strip() if at < len(frame.lines) else ""
-        below = BELOW.match(foot)
-        head = first + offset
-        hidden = int(below[1].replace(",", "")) if below else 0
-        quote = quotes.setdefault(head, Quote(len(seen) + hidden))
-        for number, row in enumerate(seen, quote.total - hidden - len(seen)):
-            quote.rows.setdefault(number, row)
-
-
-def _add_short_quotes(rows: dict[int, list[str]], quotes: dict[int, Quote]) -> None:
-    """Adds the quotes that do not scroll and were never on one screen as a whole."""
-    lines = [rows[index] for index in sorted(rows)]
-    for head in range(len(lines)):
-        if head in quotes or not is_quote_head(lines, head):
-            continue
-        start = end = after_warnings(lines, head + 1)
-        while end < len(lines) and gutter_of(lines[end]) == QUOTE_MARGIN:
-            end += 1
-        if end < len(lines) and BELOW.match(text_of(lines[end]).strip()):
-            raise CannotRead(f"a quote was never on screen as a whole: {text_of(lines[head])}")
-        quotes[head] = Quote(end - start, dict(enumerate(lines[start:end])))

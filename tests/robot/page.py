@@ -6,7 +6,12 @@ from typing import Final
 
 GUTTER: Final = "▎"
 BELOW: Final = re.compile(r"^(?:at least )?([\d,]+) more lines? ↓$")
-_QUOTE_HEAD: Final = re.compile(r"^(?P<label>.*?)\s{2,}(?:.* · )?[\d,]+ lines?$")
+_QUOTE_HEAD: Final = re.compile(
+    r"^(?:(?P<origin>fetched|agent sent|filled in by the daemon|would run) )?"
+    r"(?P<label>.*?)\s{2,}(?:.* · )?[\d,]+ lines?$"
+)
+_FOLD: Final = re.compile(r"^[▸▾] (?P<heading>asked by|would run)\b")
+_HEADINGS: Final = ("fetched by", "fetching from", "agent sent", "filled in by", "This ", "▸ ", "▾ ", "▌")
 QUOTE_MARGIN: Final = 2
 _SIGNS: Final = frozenset("−+")
 _REST_OF_HEADING: Final = re.compile(r"^(?:− as asked, )?(?:\+ )?as edited$")
@@ -54,18 +59,6 @@ def text_of(line: list[str]) -> str:
     return "".join(line).rstrip()
 
 
-@dataclass(slots=True)
-class Quote:
-    """A quote that scrolls: the rows that were on screen, by number, and how many there are."""
-
-    total: int
-    rows: dict[int, list[str]] = field(default_factory=dict)
-
-    @property
-    def complete(self) -> bool:
-        return len(self.rows) >= self.total
-
-
 def gutter_of(line: list[str]) -> int:
     return line.index(GUTTER) if GUTTER in line else -1
 
@@ -92,17 +85,15 @@ def _goes_on(warning: list[str], line: list[str]) -> bool:
 
 def is_quote_head(lines: list[list[str]], at: int) -> bool:
     line = lines[at]
-    if GUTTER in line or "".join(line[:2]).strip():
-        return False
-    if not _QUOTE_HEAD.match(text_of(line)):
+    if GUTTER in line or not _QUOTE_HEAD.match(text_of(line)):
         return False
     after = after_warnings(lines, at + 1)
     return after < len(lines) and gutter_of(lines[after]) == QUOTE_MARGIN
 
 
-def parse(page: Page, lines: list[list[str]], quotes: dict[int, Quote]) -> None:
+def parse(page: Page, lines: list[list[str]]) -> None:
     """Sorts the rows of a whole prompt into headings, labels and values."""
-    parser = _Parser(page, lines, quotes)
+    parser = _Parser(page, lines)
     while parser.index < len(lines):
         parser.take_row()
 
@@ -110,8 +101,8 @@ def parse(page: Page, lines: list[list[str]], quotes: dict[int, Quote]) -> None:
 class _Parser:
     """Takes the rows of a prompt one after the other."""
 
-    def __init__(self, page: Page, lines: list[list[str]], quotes: dict[int, Quote]) -> None:
-        self._page, self._lines, self._quotes = page, lines, quotes
+    def __init__(self, page: Page, lines: list[list[str]]) -> None:
+        self._page, self._lines = page, lines
         self._values = page.sections.setdefault("top", [])
         self._label: list[str] = []  # a label that may wrap, or be above its value
         self._placeholder_at = 0  # the column of the last placeholder, which may wrap
@@ -121,10 +112,15 @@ class _Parser:
         """Takes the next row, and those that belong to it."""
         line = self._lines[self.index]
         text = text_of(line)
-        if self.index in self._quotes:
+        if is_quote_head(self._lines, self.index):
             self._take_quote(text)
             return
-        if GUTTER in line:
+        if fold := _FOLD.match(text):
+            self._values = self._page.sections.setdefault(fold["heading"], [])
+            self._label = [] if GUTTER in line else [fold["heading"]]
+        if fold and GUTTER not in line:
+            pass
+        elif GUTTER in line:
             self._take_value(line)
         elif not text.strip():
             self._label = []
@@ -143,27 +139,33 @@ class _Parser:
 
     def _is_above_values(self) -> bool:
         """Whether this row belongs to the risk, which is at the top and may wrap."""
-        rows = [text_of(line) for line in self._lines[: self.index]]
-        return all(row and not row.startswith(" ") for row in rows)
+        rows = [text_of(line) for line in self._lines[: self.index + 1]]
+        return all(row and not row.startswith((" ", *_HEADINGS)) for row in rows)
 
     def _take_quote(self, text: str) -> None:
-        found = _QUOTE_HEAD.match(text.strip())
+        found = _QUOTE_HEAD.match(text)
         block = Value((found["label"] if found else text).strip(), is_block=True)
-        for _, row in sorted(self._quotes[self.index].rows.items()):
-            block.rows.append(text_of(row[4:]))
-            block.room = len(row) - 4
+        self._values = self._of_origin((found["origin"] or "") if found else "")
         self._values.append(block)
         self._label = []
         start = self.index + 1
         at = after_warnings(self._lines, start)
         block.warnings += [text_of(row).strip() for row in self._lines[start:at]]
         while at < len(self._lines) and gutter_of(self._lines[at]) == QUOTE_MARGIN:
+            block.rows.append(text_of(self._lines[at][4:]))
+            block.room = len(self._lines[at]) - 4
             at += 1
-        self.index = at + (at < len(self._lines) and _is_quote_foot(self._lines[at]))
+        self.index = at
+
+    def _of_origin(self, origin: str) -> list[Value]:
+        """The values of the section that the head of a quote names."""
+        sections = self._page.sections
+        known = next((name for name in sections if origin and name.startswith(origin)), origin or "top")
+        return sections.setdefault(known, [])
 
     def _take_value(self, line: list[str]) -> None:
         at = gutter_of(line)
-        label, sign, row = "".join(line[:at]).strip(), line[at + 1], text_of(line[at + 2 :])
+        label, sign, row = "".join(line[:at]).strip(" ▸▾"), line[at + 1], text_of(line[at + 2 :])
         room = len(line) - at - 2
         if label or self._label or not self._values:
             self._values.append(Value(" ".join([*self._label, label]).strip(), [row], room=room))
@@ -201,8 +203,3 @@ class _Parser:
 
 def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
-
-
-def _is_quote_foot(line: list[str]) -> bool:
-    text = text_of(line).strip()
-    return text == "end" or BELOW.match(text) is not None

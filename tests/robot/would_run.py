@@ -18,7 +18,7 @@ from tests.robot.service import Spelled, spelled
 
 REQUIRED: Final = True
 """Whether a prompt that does not name the op is refused."""
-_ABOUT_CONNECTOR: Final = frozenset({"Connector", "Hash", "Signature"})
+_ABOUT_CONNECTOR: Final = frozenset({"Op", "Connector", "Hash", "Signature"})
 _STEP: Final = re.compile(r"^Step (\d+)$")
 _NUMBERED: Final = re.compile(r"^(\d+)\. (.+)$")
 _AS_SENT: Final = "as the agent sent"
@@ -53,7 +53,7 @@ def _steps(values: list[Value]) -> list[_Step]:
     steps: dict[int, _Step] = {}
     single = _Step()
     for value in values:
-        label, text = value.label, " ".join(value.rows)
+        label, text = value.label, _joined(value)
         if found := _STEP.match(label):
             op, connector = [*text.split(" · "), ""][:2]
             steps[int(found[1])] = _Step(
@@ -61,15 +61,18 @@ def _steps(values: list[Value]) -> list[_Step]:
             )
         elif found := _NUMBERED.match(label):
             _add(steps.setdefault(int(found[1]), _Step(as_sent=set())), found[2], value)
-        elif label == "Op":
-            single.op = text
-        elif label == "Connector":
-            single.connector = "".join(value.rows).split("/")[-1].split()[0]
+        elif label == "would run":
+            single.op, single.connector = (part.split(" ")[0] for part in [*text.split(" · "), "", ""][:2])
         elif label not in _ABOUT_CONNECTOR and not label.startswith("Signature of "):
             _add(single, label, value)
     if steps:
         return [steps[number] for number in sorted(steps)]
     return [single] if single.op else []
+
+
+def _joined(value: Value) -> str:
+    """The rows as one line; a row that is full was cut inside a word."""
+    return "".join(row if len(row) >= value.room - 1 else f"{row} " for row in value.rows).strip()
 
 
 def _add(step: _Step, name: str, value: Value) -> None:

@@ -160,3 +160,20 @@ def test_everything_that_happens_can_be_counted(clock: Clock) -> None:
     arming.prompt_shown("r1", "d1")
     arming.prompt_shown("r1", "d1")
     assert arming.changes == before + 7
+
+
+def test_an_answer_covers_what_was_in_the_row_when_the_wait_began() -> None:
+    clock = Clock()
+    arming = Arming(0.7, clock)
+    arming.prompt_shown("act-1", "sha256:1", ("act-1", "act-2"))
+    clock.now += 0.6
+    arming.prompt_shown("act-1", "sha256:1", ("act-1", "act-2", "act-3"))
+    clock.now += 0.2
+    assert arming.why_not_armed() == ""
+    assert arming.covered == {"act-1", "act-2"}, "a request that joins neither disarms nor is covered"
+    arming.typed()
+    assert arming.covered == {"act-1", "act-2", "act-3"}
+    assert arming.why_not_armed()
+    arming.prompt_hidden()
+    arming.prompt_shown("act-1", "sha256:1", ("act-1",))
+    assert arming.covered == {"act-1"}

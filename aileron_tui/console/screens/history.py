@@ -165,8 +165,9 @@ class HistoryScreen(Screen[None]):
     def _page_updated(self, event: PageUpdated) -> None:
         """Adds what is new above the list; the cursor stays on its request."""
         if self._loader.is_current(event):
-            if not self.query_one(HistoryTable).update(event.page.requests, event.changed):
+            if event.has_gap:
                 self._message = trusted("many new requests; press r to load them", MUTED)
+            self.query_one(HistoryTable).update(() if event.has_gap else event.page.requests, event.changed)
             self._update_texts()
             self._overview.load_pace()
 

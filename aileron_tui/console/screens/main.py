@@ -20,7 +20,7 @@ from aileron_tui.console.key_table import bindings, of
 from aileron_tui.console.main_screen_words import PromptOnScreen, header_notes, key_state, request_note, status_line
 from aileron_tui.console.render import trusted
 from aileron_tui.console.screens.answering import AnswerKeys
-from aileron_tui.console.screens.opening import open_help, open_history, open_log, open_raw
+from aileron_tui.console.screens.opening import open_body, open_help, open_history, open_log, open_raw
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.console.widgets.answer_bar import AnswerBar
@@ -133,7 +133,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def _note_shown(self, request: "Request | None") -> None:
         """Notes which request can be answered: the one that is shown and listed. If it was not, the wait restarts."""
         if request and self.port.board.is_listed(request.key) and not self.has_class("-small"):
-            self.arming.prompt_shown(request.key, request.digest)
+            self.arming.prompt_shown(request.key, request.digest, self.port.board.row(request.key))
             self.answers.reading.shown(None if self.port.is_locked else request)
         else:
             self.arming.prompt_hidden()
@@ -185,7 +185,10 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def key_state(self) -> KeyState:
         """What decides which keys can be used now."""
         view = self._view
-        prompt = PromptOnScreen(self.has_class("-small"), lambda: view.unread if view and view.ready else None)
+        has_body = view is not None and view.quote_in_view is not None
+        prompt = PromptOnScreen(
+            self.has_class("-small"), lambda: view.unread if view and view.ready else None, has_body
+        )
         return key_state(self.port, self.answers, self._vaults, prompt)
 
     # layout
@@ -253,6 +256,12 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def _picked(self, event: RequestList.Picked) -> None:
         self._select(event.key)
 
+    @on(RequestList.RowOpened)
+    def _row_opened(self, event: RequestList.RowOpened) -> None:
+        if self.port.board.open_row(self.port.board.selected, opened=event.opened):
+            self.answers.discard_edit()
+            self.redraw()
+
     def action_next_pane(self) -> None:
         """Focuses the other pane."""
         waiting = self.query_one(RequestList)
@@ -263,6 +272,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         if self._view:
             self._view.focus()
             self._view.read_on()
+
+    def action_page(self, pages: int) -> None:
+        """Scrolls the prompt by pages, without changing the focus."""
+        if self._view and self._view.ready:
+            self._view.scroll_rows(pages, pages=True)
 
     def on_descendant_focus(self) -> None:
         """Updates the status line, which differs while the filter has the focus."""
@@ -323,6 +337,16 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def action_history(self) -> None:
         """Opens the history."""
         open_history(self.app, self.port)
+
+    def action_details(self) -> None:
+        """Shows or hides the details of who asks and what would run."""
+        if self._view and self.usable("details"):
+            self._view.toggle_details()
+
+    def action_body(self) -> None:
+        """Shows a long text of the prompt on the full screen."""
+        if self.usable("body") and self._view and (quote := self._view.quote_in_view):
+            open_body(self.app, self.port, self._view.request, quote)
 
     def action_raw(self) -> None:
         """Opens the raw view of the request that is shown."""

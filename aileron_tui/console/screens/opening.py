@@ -7,6 +7,7 @@ from textual.app import App
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort
+    from aileron_tui.console.widgets.quote import Quote
     from aileron_tui.core.request import Request
 
 
@@ -37,6 +38,14 @@ def open_raw(app: App[Any], port: "ConsolePort", request: "Request") -> None:
     asks = preview is not None and preview.hidden and request.refreshable and request.state.decidable
     load = partial(source.fetched, request.id) if source is not None and asks else None
     app.push_screen(RawScreen(request, keymap=port.keymap_in_use, load=load))
+
+
+def open_body(app: App[Any], port: "ConsolePort", request: "Request | None", quote: "Quote") -> None:
+    """Opens a long text of a request on the full screen."""
+    from aileron_tui.console.screens.body import BodyScreen  # noqa: PLC0415
+
+    action = request.prompt.action if request else ""
+    app.push_screen(BodyScreen(action, quote.block, quote.origin, keymap=port.keymap_in_use))
 
 
 def open_log(app: App[Any], port: "ConsolePort") -> None:

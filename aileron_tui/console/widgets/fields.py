@@ -21,13 +21,17 @@ from aileron_tui.core.visible_text import cells, inline, inline_pieces
 MAX_LABEL_WIDTH: Final = 24
 MIN_VALUE_WIDTH: Final = 20
 _INDENT: Final = 2
+_MIN_LABEL_WIDTH: Final = 4
 _OLD_VALUE: Final = f"{MUTED} on $surface"
 _NEW_VALUE: Final = f"bold {FOREIGN}"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A labelled value. `placeholder` is shown if there is no value; `old` is the value that an edit replaced."""
+    """A labelled value. `placeholder` is shown if there is no value; `old` is the value that an edit replaced.
+
+    The label of a `heading` is in the first column, like the titles of sections.
+    """
 
     label: str
     value: str | None = None
@@ -36,22 +40,22 @@ class Field:
     edited: bool = False
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    heading: bool = False
 
 
 class Fields(LineWidget):
-    """The fields of one section, below its title if there is one."""
+    """The fields of one section."""
 
-    def __init__(self, title: Content | None = None, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._title = [title] if title else []
         self._fields: tuple[Field, ...] = ()
         self._label_width = 0
         self.display = False  # without fields there is nothing to read
 
     @property
     def content(self) -> object:
-        """The fields."""
-        return self._fields
+        """The fields. Whether a heading is opened does not change what it says."""
+        return tuple(field.value if field.heading else field for field in self._fields)
 
     def show(self, fields: Sequence[Field], label_width: int) -> None:
         """Shows these fields; labels go above their values if `label_width` is 0."""
@@ -62,18 +66,25 @@ class Fields(LineWidget):
             self.refresh_lines(old_height)
 
     def lines_at(self, width: int) -> list[Content]:
-        """The title and the lines of all fields."""
-        return self._title + field_lines(self._fields, self._label_width, width) if self._fields else []
+        """The lines of all fields."""
+        return field_lines(self._fields, self._label_width, width)
 
 
 def common_label_width(fields: Sequence[Field], width: int) -> int:
     """The width of the label column for all of these fields; 0 if labels must go above their values.
 
-    That is the case if the values would be too narrow. Very long labels wrap.
+    Very long labels wrap. On a narrow screen, they go above their values, and the others stay beside theirs.
     """
-    widest = max((cells(inline(field.label)) for field in fields), default=0)
-    label_width = max(4, min(widest, MAX_LABEL_WIDTH))
-    return label_width if width - _INDENT - label_width - 2 >= MIN_VALUE_WIDTH else 0
+    room = min(MAX_LABEL_WIDTH, width - _INDENT - 2 - MIN_VALUE_WIDTH)
+    widths = [_width_beside(field) for field in fields]
+    if room < MAX_LABEL_WIDTH:
+        widths = [found for found in widths if found <= room]
+    label_width = max(_MIN_LABEL_WIDTH, min(max(widths, default=0), room))
+    return label_width if label_width <= room else 0
+
+
+def _width_beside(field: Field) -> int:
+    return cells(inline(field.label)) - (_INDENT if field.heading else 0)
 
 
 @lru_cache(maxsize=16)
@@ -81,7 +92,7 @@ def field_lines(fields: tuple[Field, ...], label_width: int, width: int) -> list
     """The lines of these fields."""
     lines: list[Content] = []
     for field in fields:
-        if label_width:
+        if label_width and (label_width == MAX_LABEL_WIDTH or _width_beside(field) <= label_width):
             lines += _label_beside_value(field, label_width, width)
         else:
             lines += _label_above_value(field, width)
@@ -90,21 +101,24 @@ def field_lines(fields: tuple[Field, ...], label_width: int, width: int) -> list
 
 def _label_beside_value(field: Field, label_width: int, width: int) -> list[Content]:
     left = _INDENT + label_width + 2
-    labels = [_padded(row, label_width, MUTED) for row in wrap_parts(inline_pieces(field.label), label_width)]
+    indent_width = 0 if field.heading else _INDENT
+    label_width += _INDENT - indent_width
+    style = STRONG if field.heading else MUTED
+    labels = [_padded(row, label_width, style) for row in wrap_parts(inline_pieces(field.label), label_width)]
     values = _value_lines(field, width - left)
     blank = trusted(" " * label_width)
     labels += [blank] * (len(values) - len(labels))
     values += [Content("")] * (len(labels) - len(values))
-    margin, gap = trusted(" " * _INDENT), trusted("  ")
+    margin, gap = trusted(" " * indent_width), trusted("  ")
     lines = [Content.assemble(margin, label, gap, value) for label, value in zip(labels, values, strict=True)]
     indent = trusted(" " * left)
     return lines + [Content.assemble(indent, line) for line in _remark_lines(field, width - left)]
 
 
 def _label_above_value(field: Field, width: int) -> list[Content]:
-    margin = trusted(" ")
+    margin, style = (trusted(""), STRONG) if field.heading else (trusted(" "), MUTED)
     label_rows = wrap_parts(inline_pieces(field.label), width - 1)
-    labels = [Content.assemble(margin, from_parts(row, MUTED)) for row in label_rows]
+    labels = [Content.assemble(margin, from_parts(row, style)) for row in label_rows]
     below = [*_value_lines(field, width - _INDENT), *_remark_lines(field, width - _INDENT)]
     indent = trusted(" " * _INDENT)
     return labels + [Content.assemble(indent, line) for line in below]

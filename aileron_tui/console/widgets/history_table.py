@@ -190,16 +190,13 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         if first and self.records:
             self.post_message(self.Highlighted(self.current))
 
-    def update(self, newest: Sequence[SourcedRecord], changed: Sequence[SourcedRecord]) -> bool:
+    def update(self, newest: Sequence[SourcedRecord], changed: Sequence[SourcedRecord]) -> None:
         """Adds new requests above and replaces those that changed. The cursor stays on its request.
 
-        The list keeps its place on screen if it is scrolled, or if the cursor would leave the screen. Returns False if
-        there may be requests between the newest ones and those that are listed.
+        The list keeps its place on screen if it is scrolled, or if the cursor would leave the screen.
         """
         indexes = {record.key: index for index, record in enumerate(self.records)}
         new = [record for record in newest if record.key not in indexes]
-        if self.records and newest and len(new) == len(newest):
-            return False
         before = self.current
         for record in (*newest, *changed):
             if record.key in indexes:
@@ -213,7 +210,6 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=top + len(new) * lines, animate=False, force=True)
         if self.current != before:
             self.post_message(self.Highlighted(self.current))
-        return True
 
     @property
     def new_above(self) -> int:

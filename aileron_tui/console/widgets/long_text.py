@@ -10,7 +10,7 @@ import re
 import time
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from math import inf
 from typing import Final
 from unicodedata import category
@@ -27,6 +27,7 @@ _SLOW_RATIO: Final = 16
 _LINE_START_LENGTH: Final = 3
 _MIN_CACHED_CHUNKS: Final = 6
 _MAX_CACHED_ROWS: Final = 2048
+_ROWS_CONTINUED: Final = 20
 
 _MIN_REPEATS: Final = 256
 _SCAN_LENGTH: Final = 1024 * 1024
@@ -117,6 +118,16 @@ class LongText:
             return None
         index = bisect_right(self._row_ends, y)
         return self._rows_of(index)[y - (self._row_ends[index - 1] if index else 0)]
+
+    def rows_from(self, y: int) -> tuple[Sequence[DrawnRow], Sequence[DrawnRow]]:
+        """The rows of a chunk from row `y` on, and the first rows after it if they continue its last line."""
+        if not 0 <= y < self.height:
+            return (), ()
+        index = bisect_right(self._row_ends, y)
+        rows = self._rows_of(index)[y - (self._row_ends[index - 1] if index else 0) :]
+        if not self._chunks[index].ends_mid_line or index + 1 >= len(self._row_ends):
+            return rows, ()
+        return rows, self._rows_of(index + 1)[:_ROWS_CONTINUED]
 
     def position_of(self, y: int) -> tuple[int, int]:
         """The position of a row as a chunk and a line in it, which stays valid at another width."""

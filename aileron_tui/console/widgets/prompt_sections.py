@@ -17,6 +17,8 @@ MAX_FIELDS: Final = 100
 MAX_QUOTES: Final = 12
 MAX_LABEL_LENGTH: Final = 120
 MAX_VALUE_LENGTH: Final = 2000
+MAX_FOLDED_LABEL: Final = 11
+"""Longer labels would not leave enough room for values on a screen of 40 columns."""
 _MAX_TOTAL_LENGTH: Final = 8000
 _EMPTY: Final = "empty"
 
@@ -46,7 +48,7 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
     blocks: list[Block] = []
     overflow: list[Pair] = []
     budget = _MAX_TOTAL_LENGTH
-    for row, old in paired(fold_missing(rows) if before is None else rows, before):
+    for row, old in paired(fold_missing(rows, MAX_FOLDED_LABEL) if before is None else rows, before):
         longest = max(len(row.value), len(old.value) if old else 0)
         small = len(row.label) <= MAX_LABEL_LENGTH and longest <= MAX_VALUE_LENGTH
         inline = small and (not row.multiline or (old is None and (row.missing or not row.value)))

@@ -16,9 +16,9 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.resolved_step import short_name
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.step_rows import step_rows
-from aileron_tui.core.time_words import LONGEST_AGO, ago
+from aileron_tui.core.time_words import LONGEST_AGE, ago
 from aileron_tui.core.times import moment
-from aileron_tui.core.visible_text import LONGEST_CONVERTED, inline, short
+from aileron_tui.core.visible_text import LONGEST_CONVERTED, inline, quoted, short
 
 _RISKS: Final = {
     RiskLevel.LOW: ("○ low risk", MUTED),
@@ -29,12 +29,15 @@ _RISKS: Final = {
 _MAX_NAME: Final = 80
 _MAX_SENTENCE: Final = 400
 _MAX_HASH: Final = 26
+_SHORT_HASH: Final = 8
 _WIDEST_MARK: Final = 12
 _KNOWN_SIGNATURES: Final = ("signed", "unsigned")
 _HOW_TO_RETRY: Final = ", or press r to try again"
 _HOW_TO_SEE_ALL: Final = "; press v to see everything the daemon sent"
 _UNCERTAIN_CONNECTOR: Final = "it is unclear who made this connector"
 _NOT_GIVEN: Final = "not given"
+_FOLDED: Final = "▸ "
+_OPENED: Final = "▾ "
 
 
 def title(request: Request, *, asks: bool = True) -> Content:
@@ -63,10 +66,12 @@ def caution_lines(request: Request, now: datetime) -> Content:
     return Content("\n").join(lines)
 
 
-def sent_heading(request: Request) -> Content:
-    """The heading above what the agent sent, and whether it was edited."""
-    nothing = "" if request.prompt.inputs else " nothing"
+def sent_heading(request: Request, *, has_fields: bool) -> Content:
+    """The heading above what the agent sent, and whether it was edited; none if everything it sent is quoted."""
     edited = "  edited: − as asked, + as edited" if request.edited_from else ""
+    nothing = "" if request.prompt.inputs else " nothing"
+    if not has_fields and not nothing and not edited:
+        return Content("")
     return Content.assemble(trusted("agent sent", STRONG), trusted(nothing, MUTED), trusted(edited, WARNING))
 
 
@@ -75,19 +80,17 @@ def rows_by_origin(request: Request, prompt: Prompt) -> tuple[Sequence[Row], Seq
     return split_by_origin(prompt.kind, prompt.args, prompt.inputs) if request.daemon else (prompt.inputs, ())
 
 
-def fetched_heading(request: Request) -> Content:
+def fetched_heading(request: Request, *, brief: bool = False) -> Content:
     """The heading above the preview, or why there is none."""
     prompt = request.prompt
     connector = foreign_short(short_name(prompt.connector.name), _MAX_NAME)
     if request.fetching:
         return Content.assemble(trusted("fetching from connector ", STRONG), connector, trusted(" …", STRONG))
     if prompt.preview is None:
-        which = "This action has no preview" if prompt.kind == ACTION else "Requests of this kind have no preview"
-        what = "what is above" if rows_by_origin(request, prompt)[1] else "what the agent sent"
-        return trusted(f"{which}: you see only {what}.", MUTED)
+        return trusted(f"This {'action' if prompt.kind == ACTION else 'request'} has no preview.", MUTED)
     if prompt.preview.unavailable:
         return Content("")
-    return Content.assemble(trusted("fetched by connector ", STRONG), connector)
+    return Content.assemble(trusted("fetched by " if brief else "fetched by connector ", STRONG), connector)
 
 
 def not_shown_fields(request: Request) -> tuple[Field, ...]:
@@ -111,18 +114,67 @@ def unavailable(request: Request) -> Content:
     )
 
 
-def asker_fields(prompt: Prompt) -> tuple[Field, ...]:
-    """Who asks: the name of the agent's token, and what the agent calls itself. A daemon knows only the latter."""
-    says = (Field("Says it is", _clipped(prompt.says)),) if prompt.says else ()
-    if says and not prompt.agent:
-        return says
-    return (Field("Agent", _clipped(prompt.agent), "" if prompt.agent else "an agent that gave no name"), *says)
+def asker_words(prompt: Prompt) -> str:
+    """Who asks: the name of the agent's token, then what the agent says about itself. A daemon knows only the latter.
+
+    What the agent calls itself is in quotes that it cannot close.
+    """
+    says = prompt.says if len(prompt.says) <= LONGEST_CONVERTED else short(prompt.says, LONGEST_CONVERTED)
+    claims = (quoted(says) if says else "", f"in {prompt.asker.folder}" if prompt.asker.folder else "")
+    claim = " ".join(part for part in claims if part)
+    return " · ".join(part for part in (prompt.agent, f"says it is {claim}" if claim else "") if part)
 
 
-def claim_fields(prompt: Prompt) -> tuple[Field, ...]:
-    """What else the agent says about itself."""
-    claims = (("Session", prompt.asker.session), ("Folder", prompt.asker.folder))
-    return tuple(Field(label, _clipped(value)) for label, value in claims if value)
+def asker_line(prompt: Prompt, *, opened: bool) -> Field:
+    """The line that says who asks."""
+    words = asker_words(prompt)
+    nobody = "" if words else "an agent that gave no name"
+    return Field(_foldable("asked by", opened=opened), _clipped(words), nobody, heading=True)
+
+
+def asker_details(prompt: Prompt) -> tuple[Field, ...]:
+    """Everything that is known about who asks."""
+    asker = prompt.asker
+    found = (
+        ("Agent", prompt.agent),
+        ("Says it is", prompt.says),
+        ("Says folder", asker.folder),
+        ("Says session", asker.session),
+    )
+    return tuple(Field(label, _clipped(value)) for label, value in found if value)
+
+
+def run_words(prompt: Prompt) -> str:
+    """What would run: op, connector, signature, and the start of the connector's hash."""
+    connector, steps = prompt.connector, prompt.steps
+    name = f"{short_name(connector.name)} {connector.version}".strip()
+    about = (name, connector.trust, connector.hash.rpartition(":")[2][:_SHORT_HASH])
+    op = steps[0].op if len(steps) == 1 else f"{len(steps)} steps" if steps else ""
+    return " · ".join(part for part in (op, *(about if len(_connectors(prompt)) == 1 else ())) if part)
+
+
+def run_line(prompt: Prompt, *, opened: bool) -> tuple[Field, ...]:
+    """The line that says what would run; none if the request uses no connector."""
+    words = run_words(prompt)
+    heading = _foldable("would run", opened=opened)
+    return (Field(heading, _clipped(words), "" if words else _NOT_GIVEN, heading=True),) if _runs(prompt) else ()
+
+
+def _runs(prompt: Prompt) -> bool:
+    return prompt.kind == ACTION or bool(prompt.connector.name)
+
+
+def _connectors(prompt: Prompt) -> list[ConnectorRef]:
+    return list(dict.fromkeys([prompt.connector, *(step.connector for step in prompt.steps)]))
+
+
+def _foldable(heading: str, *, opened: bool) -> str:
+    return f"{_OPENED if opened else _FOLDED}{heading}"
+
+
+def must_show_details(prompt: Prompt) -> bool:
+    """Whether the line about what would run leaves out something to know: a warning, or another connector."""
+    return len(_connectors(prompt)) > 1 or any(field.warnings for field in connector_fields(prompt))
 
 
 def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
@@ -130,11 +182,10 @@ def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
 
     Of several steps, this is the connector of the first one. The rows of the section name the others.
     """
-    if prompt.kind != ACTION and not prompt.connector.name:
+    if not _runs(prompt):
         return ()
-    connector = prompt.connector
+    connector, *others = _connectors(prompt)
     op = (Field("Op", _clipped(prompt.steps[0].op)),) if len(prompt.steps) == 1 else ()
-    others = {step.connector.name: step.connector for step in prompt.steps if step.connector.name != connector.name}
     name = f"{connector.name} {connector.version}".rstrip()
     digest = short(connector.hash, _MAX_HASH) if connector.hash else None
     return (
@@ -142,7 +193,7 @@ def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
         Field("Connector", _clipped(name), "" if name else _NOT_GIVEN),
         Field("Hash", digest, "" if digest else _NOT_GIVEN),
         _signature_field("Signature", connector),
-        *(_signature_field(f"Signature of {short_name(name)}", other) for name, other in others.items()),
+        *(_signature_field(f"Signature of {short_name(other.name)}", other) for other in others),
     )
 
 
@@ -163,14 +214,12 @@ def long_texts(request: Request) -> tuple[Block, ...]:
     texts = (
         ("Action", prompt.action, _MAX_NAME),
         ("Risk", prompt.risk.reason, _MAX_SENTENCE),
-        ("Agent", prompt.asker.agent, _MAX_SENTENCE),
-        ("Says it is", prompt.asker.says, _MAX_SENTENCE),
+        ("Asked by", asker_words(prompt), _MAX_SENTENCE),
         ("Session", prompt.asker.session, _MAX_SENTENCE),
-        ("Folder", prompt.asker.folder, _MAX_SENTENCE),
         ("Preview unavailable", preview.unavailable if preview else "", _MAX_SENTENCE),
         ("Connector", connector, _MAX_SENTENCE),
-        ("Signature", prompt.connector.trust, _MAX_SENTENCE),
-        ("Op", prompt.steps[0].op if len(prompt.steps) == 1 else "", _MAX_SENTENCE),
+        ("Would run", run_words(prompt), _MAX_SENTENCE),
+        *(("Signature", other.trust, _MAX_SENTENCE) for other in _connectors(prompt)[1:]),
         *(("Caution", caution.text, _MAX_SENTENCE) for caution in request.cautions),
     )
     rows = [
@@ -195,28 +244,20 @@ def _clipped(text: str) -> str | None:
     return short(text, _MAX_SENTENCE)
 
 
-def preview_age_width(request: Request) -> int:
-    """The most characters that `preview_age` returns, so that nothing moves while the preview gets older."""
-    previewed_at = request.fields.get("previewed_at")
-    says_when = isinstance(previewed_at, str) and bool(previewed_at)
-    return len("before asking, " if request.daemon else "" if says_when else "at most ") + LONGEST_AGO
-
-
-def preview_age(request: Request, now: datetime) -> str:
-    """How long ago the preview was fetched.
+def preview_age(request: Request, now: datetime) -> tuple[str, int]:
+    """How long ago the preview was fetched, and the room to reserve for it, so that nothing moves when it grows.
 
     A daemon fetches the preview once, before it asks. If a gate does not say when it fetched the preview, it was after
     the agent asked.
     """
     preview = request.prompt.preview
     if request.fetching or preview is None or preview.unavailable:
-        return ""
-    previewed_at = request.fields.get("previewed_at")
+        return "", 0
+    fetched = request.fields.get("previewed_at")
+    known = isinstance(fetched, str) and bool(fetched) and not request.daemon
+    prefix = "before asking, " if request.daemon else "" if known else "at most "
     try:
-        if request.daemon:
-            return f"before asking, {ago((now - moment(request.requested_at)).total_seconds())}"
-        if isinstance(previewed_at, str) and previewed_at:
-            return ago((now - moment(previewed_at)).total_seconds())
-        return f"at most {ago((now - moment(request.requested_at)).total_seconds())}".replace("at most just", "just")
+        age = ago((now - moment(str(fetched) if known else request.requested_at)).total_seconds())
     except ValueError:
-        return "at an unknown time"
+        return "at an unknown time", 0
+    return f"{prefix}{age}".replace("at most just", "just"), len(prefix) + LONGEST_AGE

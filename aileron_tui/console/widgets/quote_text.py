@@ -9,18 +9,20 @@ from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
+from textual.widget import Widget
 
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import segments
+from aileron_tui.console.textual_internals import forget_measured_height
 from aileron_tui.console.widgets.json_outline import JsonOutline
 from aileron_tui.console.widgets.long_text import DrawnRow, LongText
 from aileron_tui.console.widgets.seen_rows import SeenRows
+from aileron_tui.console.widgets.text_search import MAX_QUERY, marked_parts
 
 GUTTER: Final = "▎"
 _FIRST_COUNT_SECONDS: Final = 0.008
@@ -34,13 +36,13 @@ _CHANGE_SIGNS: Final = ("+", "-")
 _CONTINUATION: Final = "·"
 
 
-class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
-    """Rows of foreign text. Rows are counted a little at a time, so that a long text opens at once."""
+class QuoteText(Widget, can_focus=True):
+    """All rows of a foreign text; what is around it scrolls. Rows are counted a little at a time.
 
-    DEFAULT_CSS = """
-    QuoteText { height: auto; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable;
-                scrollbar-size-vertical: 1; }
+    So a long text opens at once, and grows at its end until all of its rows are counted.
     """
+
+    DEFAULT_CSS = "QuoteText { height: auto; width: 1fr; }"
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "quote--gutter",
         "quote--mark",
@@ -50,11 +52,21 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         "quote--hunk",
         "quote--fold",
         "quote--cursor",
+        "quote--match",
+        "quote--found",
     }
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.QUOTE)]
 
     class RowsChanged(Message):
-        """Other rows are on screen, or more rows were counted."""
+        """The text has other rows, or more of them were counted."""
+
+    class CursorMoved(Message):
+        """The cursor is in another row."""
+
+        def __init__(self, text: "QuoteText", row: int) -> None:
+            super().__init__()
+            self.text = text
+            self.row = row
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,20 +75,19 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self.is_diff = False
         self._is_list = False
         self._cursor = 0
-        self._position_to_restore: tuple[int, int] | None = None
-        self._following_end = False
         self._last_growth = 0.0
         self._count_timer: Timer | None = None
+        self._pattern: re.Pattern[str] | None = None
+        self._found_row = -1
         self.is_final = True
         self.is_seen = False
         self._seen = SeenRows()
         self._seen_positions: list[tuple[tuple[int, int], tuple[int, int]]] = []
-        self.painted_top = 0
 
     def show(
         self, text: str, outline: JsonOutline | None = None, *, is_diff: bool = False, is_list: bool = False
     ) -> None:
-        """Shows another text and keeps the scroll position if possible. If `is_list`, each line is a separate entry."""
+        """Shows another text. If `is_list`, each line is a separate entry."""
         self.outline = outline
         self._cursor = 0
         self.forget_seen()
@@ -84,21 +95,18 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self._is_list = is_list
         self._set_text(outline.text if outline else text)
 
-    def rows_at(self, width: int, limit: int) -> int:
-        """The number of rows at this outer width; counts at most one more than `limit`."""
-        self._set_width(width - self.styles.scrollbar_size_vertical)
-        self.long_text.count(_FIRST_COUNT_SECONDS, limit + 1)
-        return self.long_text.height if self.long_text.counted else max(self.long_text.height, limit + 1)
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The number of rows counted so far, at least those of a screen."""
+        del container
+        self._set_width(width)
+        self.long_text.count(_FIRST_COUNT_SECONDS, viewport.height + 1)
+        self._restore_seen()
+        return max(1, self.long_text.height)
 
-    @property
-    def below(self) -> int:
-        """How many of the rows counted so far are below the screen."""
-        return max(0, self.long_text.height - round(self.scroll_y) - self.size.height)
-
-    @property
-    def above(self) -> int:
-        """How many rows are above the screen."""
-        return round(self.scroll_y)
+    def highlight(self, pattern: re.Pattern[str] | None, row: int = -1) -> None:
+        """Highlights every match of a pattern; those in one row stand out."""
+        self._pattern, self._found_row = pattern, row
+        self.refresh()
 
     # which rows have been on screen
 
@@ -113,8 +121,8 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         if self.is_seen or self._is_folded:
             return
         self._restore_seen()
-        height, top = self.long_text.height, self.painted_top
-        self._seen.add(top + first, min(top + last, height))
+        height = self.long_text.height
+        self._seen.add(first, min(last, height))
         self.is_seen = self.is_final and self.long_text.counted and not self._seen.unseen(height)
 
     @property
@@ -154,82 +162,36 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
             else:
                 self._seen.add(rows[0], rows[1])
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Notes which row is painted at the top."""
-        self.painted_top = round(self.scroll_y)
-        return super().render_lines(crop)
-
-    def scroll_rows(self, rows: int) -> int:
-        """Scrolls by at most this many rows; returns how many it scrolled."""
-        before = round(self.scroll_y)
-        after = max(0, min(before + rows, round(self.max_scroll_y)))
-        self._following_end = False
-        if after != before:
-            self.scroll_to(y=after, animate=False)
-        return after - before
-
-    def show_row(self, row: int) -> int:
-        """Scrolls to this row and keeps the row above it in view; unfolds everything. Returns the new top row."""
+    def unfold_all(self) -> None:
+        """Unfolds all JSON, so that every row can be read."""
         if self.outline is not None and self.outline.folded:
             self.outline.unfold_all()
             self._set_text(self.outline.text)
-        before = round(self.scroll_y)
-        return before + self.scroll_rows(max(0, row - 1) - before)
-
-    def scroll_to_last_row(self) -> None:
-        """Scrolls to the last row, even if it is not counted yet."""
-        self._following_end = not self.long_text.counted
-        self.scroll_to(y=self.max_scroll_y, animate=False)
 
     def on_mount(self) -> None:
         """Counts in the background while there are rows to count."""
         self._count_timer = self.set_interval(_COUNT_INTERVAL, self._count, pause=self.long_text.counted)
 
-    def on_resize(self) -> None:
-        """Wraps at the new width and keeps the top line in place."""
-        self._set_width(self.scrollable_content_region.width)
-        self._count_screen()
-        self._update_scrolling()
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Reports that other rows are on screen."""
-        super().watch_scroll_y(old_value, new_value)
-        if round(old_value) != round(new_value):
-            self.post_message(self.RowsChanged())
-
     def render_line(self, y: int) -> Strip:
         """A row behind its gutter, in the style of foreign text."""
-        width = self.scrollable_content_region.width
+        width = self.size.width
         plain = self.rich_style
-        row = self.long_text.row(round(self.scroll_y) + y)
+        row = self.long_text.row(y)
         margin = Segment(GUTTER, self.get_component_rich_style("quote--gutter"))
         if row is None:
             return Strip([margin, Segment(" " * (width - 1), plain)], width)
-        segments_ = [margin, self._sign(row, plain), *self._parts(row, plain)]
+        segments_ = [margin, self._sign(row, plain), *self._parts(row, plain, y)]
         strip = Strip(segments_).adjust_cell_length(width, plain)
         if not self._is_cursor(row):
             return strip
         cursor = self.get_component_rich_style("quote--cursor", partial=True)
         return Strip([Segment(text, (style or plain) + cursor) for text, style, _ in strip], width)
 
-    def action_step(self, rows: int) -> None:
-        """Scrolls by rows; in an outline, moves the cursor by lines."""
-        if self.outline is not None:
-            self._move_cursor(rows)
-        elif not self.scroll_rows(rows):
+    def action_step(self, lines: int) -> None:
+        """Moves the cursor of an outline by lines."""
+        if self.outline is None:
             raise SkipAction
-
-    def action_page(self, pages: int) -> None:
-        """Scrolls by pages; a page is one row less than the screen."""
-        if not self.scroll_rows(pages * max(1, self.size.height - 1)):
-            raise SkipAction
-
-    def action_edge(self, side: int) -> None:
-        """Scrolls to the start or the end."""
-        if side > 0:
-            self.scroll_to_last_row()
-        else:
-            self.scroll_rows(-self.long_text.height)
+        self._move_cursor(lines)
 
     def action_fold(self, folded: bool) -> None:
         """Folds the object or array around the cursor, or unfolds the one at the cursor."""
@@ -241,7 +203,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         """Folds or unfolds a part when its sign is clicked."""
-        row = self.long_text.row(round(self.scroll_y) + event.y)
+        row = self.long_text.row(event.y)
         if self.outline is not None and row is not None and event.x < self._margin_width:
             self._set_folded(row.line, not self.outline.is_folded(row.line))
 
@@ -264,49 +226,35 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         width = self.long_text.width
         self.long_text = LongText(text)
         self.long_text.set_width(width)
-        self._count_screen()
-        self._position_to_restore, self._following_end = None, False
-        self._update_scrolling()
-
-    def _count_screen(self) -> None:
-        """Counts the rows that the screen shows. Does nothing without a width."""
-        if self.long_text.width:
-            self.long_text.count(_FIRST_COUNT_SECONDS, round(self.scroll_y) + self.size.height + 1)
+        if width:
+            self.long_text.count(_FIRST_COUNT_SECONDS, self.size.height + 1)
+        self._rows_counted()
 
     def _set_width(self, width: int) -> None:
         inner = max(1, width - self._margin_width - 1)
         if inner != self.long_text.width:
-            top = round(self.scroll_y)
             if self.long_text.width:
                 self._keep_seen()
-                if top:
-                    self._position_to_restore = self.long_text.position_of(top)
             self.long_text.set_width(inner)
+            if self._count_timer is not None:
+                self._count_timer.resume()
 
     def _count(self) -> None:
-        self.long_text.count(_COUNT_SECONDS)
-        if self.long_text.counted or monotonic() - self._last_growth > _GROWTH_INTERVAL:
-            self._update_scrolling()
+        if self.long_text.width:
+            self.long_text.count(_COUNT_SECONDS)
+            if self.long_text.counted or monotonic() - self._last_growth > _GROWTH_INTERVAL:
+                self._rows_counted()
 
-    def _update_scrolling(self) -> None:
-        """Makes the rows counted so far reachable, and scrolls to the position to restore or to the end."""
+    def _rows_counted(self) -> None:
+        """Makes room for the rows counted so far."""
         self._last_growth = monotonic()
         self._restore_seen()
         if self._count_timer is not None:
             (self._count_timer.pause if self.long_text.counted else self._count_timer.resume)()
         if not self.is_mounted:
             return
-        self.virtual_size = Size(self.scrollable_content_region.width, self.long_text.height)
-        if (
-            self._position_to_restore is not None
-            and (row := self.long_text.row_at(self._position_to_restore)) is not None
-        ):
-            self._position_to_restore = None
-            self.scroll_to(y=row, animate=False)
-        elif self._following_end:
-            self.scroll_to(y=self.max_scroll_y, animate=False)
-            self._following_end = not self.long_text.counted
-        self.refresh()
+        forget_measured_height(self)
+        self.refresh(layout=self.size.height != max(1, self.long_text.height))
         self.post_message(self.RowsChanged())
 
     def _move_cursor(self, lines: int) -> None:
@@ -315,11 +263,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         if not 0 <= target <= (last.line if last else 0):
             raise SkipAction
         self._cursor = target
-        row = self.long_text.row_of_line(target) or 0
-        if row < self.scroll_y:
-            self.scroll_rows(row - round(self.scroll_y))
-        elif row >= round(self.scroll_y) + self.size.height:
-            self.scroll_rows(row - round(self.scroll_y) - self.size.height + 1)
+        self.post_message(self.CursorMoved(self, self.long_text.row_of_line(target) or 0))
         self.refresh()
 
     def _is_cursor(self, row: DrawnRow) -> bool:
@@ -336,10 +280,27 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         sign = "  " if fold is None else "▸ " if self.outline.is_folded(row.line) else "▾ "
         return Segment(sign, self.get_component_rich_style("quote--fold"))
 
-    def _parts(self, row: DrawnRow, plain: Style) -> list[Segment]:
+    def _parts(self, row: DrawnRow, plain: Style, y: int) -> list[Segment]:
         mark = self.get_component_rich_style("quote--mark")
         plain = self._diff_style(row.line_start, plain)
-        return segments(row.parts, plain, mark, self.get_component_rich_style("quote--sign"))
+        sign = self.get_component_rich_style("quote--sign")
+        if self._pattern is None:
+            return segments(row.parts, plain, mark, sign)
+        name = "quote--found" if y == self._found_row else "quote--match"
+        match = self.get_component_rich_style(name, partial=True)
+        parts = marked_parts(*self._neighbours(y), self._pattern)
+        return [
+            Segment(text, (style or plain) + match if matches else style)
+            for part, is_mark, matches in parts
+            for text, style, _ in segments([(part, is_mark)], plain, mark, sign)
+        ]
+
+    def _neighbours(self, y: int) -> tuple[list[DrawnRow], int]:
+        """The rows around a row that a match may reach, and the place of the row among them."""
+        reach = MAX_QUERY // max(1, self.long_text.width) + 1
+        numbers = range(max(0, y - reach), y + reach + 1)
+        rows = [(number, row) for number in numbers if (row := self.long_text.row(number)) is not None]
+        return [row for _, row in rows], next(place for place, (number, _) in enumerate(rows) if number == y)
 
     def _diff_style(self, line_start: str, plain: Style) -> Style:
         if not self.is_diff:

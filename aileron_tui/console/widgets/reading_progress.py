@@ -15,13 +15,15 @@ PromptPart: TypeAlias = LineWidget | QuoteText
 
 
 class PaintedRows(NamedTuple):
-    """The rows of a part that are on screen, from `first` up to but not including `last`, and the size of the part."""
+    """The rows of a part that are on screen, from `first` up to but not including `last`, and the size of the part.
+
+    The height of a quoted text is 0, because it grows at its end while its rows are counted.
+    """
 
     first: int
     last: int
     width: int
     height: int
-    top: int = 0
 
 
 Painted: TypeAlias = "dict[PromptPart, PaintedRows]"
@@ -124,5 +126,5 @@ def _rows_in(part: PromptPart, region: Region, clip: Region) -> PaintedRows | No
     visible = region.intersection(clip)
     if not visible.height or not visible.width:
         return None
-    top = part.painted_top if isinstance(part, QuoteText) else 0
-    return PaintedRows(visible.y - region.y, visible.bottom - region.y, region.width, region.height, top)
+    height = 0 if isinstance(part, QuoteText) else region.height
+    return PaintedRows(visible.y - region.y, visible.bottom - region.y, region.width, height)

@@ -22,7 +22,7 @@ from aileron_tui.console.widgets.cached_widget import CachedWidget, TextChange
 from aileron_tui.core.time_words import ago, minutes_and_seconds
 from aileron_tui.core.times import moment, utc_now
 from aileron_tui.core.values import dataclass
-from aileron_tui.core.visible_text import Visible, cells, clip, short
+from aileron_tui.core.visible_text import Visible, cells, clip, quoted, short
 from aileron_tui.surface.board import Board, Pill, Tone
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ _SUMMARY_INDENT = 4
 _NAME_WIDTH = 16
 _END_WIDTH = 3
 _COMPARED_ROWS = 20
+_LONGEST_NAME = 200
 
 
 class RowSummary(NamedTuple):
@@ -64,6 +65,7 @@ class RequestLine(NamedTuple):
 
     key: str
     name: str
+    requests: int
     position: str
     selected: bool
     marked: bool
@@ -93,6 +95,11 @@ def _time(request: "Request", now: datetime) -> str:
         return ""
 
 
+def _name(line: RequestLine, width: int) -> Visible:
+    """The name of the action; in quotes if it could look like a name and a count."""
+    return clip(quoted(line.name[:_LONGEST_NAME]), width) if "×" in line.name else short(line.name, width)
+
+
 class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=False):
     """The requests on the board, oldest first.
 
@@ -109,6 +116,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         "waiting--row",
         "waiting--chosen",
         "waiting--summary",
+        "waiting--count",
         "waiting--quiet",
         "waiting--good",
         "waiting--warn",
@@ -120,6 +128,12 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         """A request was clicked."""
 
         key: str
+
+    @dataclass()
+    class RowOpened(Message):
+        """A key was pressed that gives each request of the selected row a row of its own, or folds them again."""
+
+        opened: bool
 
     @dataclass()
     class MoveRequested(Message):
@@ -174,9 +188,10 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         """Redraws the lines that differ from the board; a folded list shows only the selected request, on one line."""
         self._folded = folded
         width, height = self.scrollable_content_region.size
-        self._resize_content(Size(width, 1 if folded else len(self._board.listed) * self._lines_per_row), height)
-        if not folded and self._board.selected in self._board.listed:
-            self._keep_selected_in_view(self._board.listed.index(self._board.selected))
+        rows, selected = self._board.rows, self._board.row_key(self._board.selected)
+        self._resize_content(Size(width, 1 if folded else len(rows) * self._lines_per_row), height)
+        if not folded and selected in rows:
+            self._keep_selected_in_view(rows.index(selected))
         now = utc_now()
         changed = [y for y in range(height) if self._lines_on_screen.get(y) != self._line(y, now)]
         if changed:
@@ -225,17 +240,18 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
 
     def _line(self, y: int, now: datetime) -> RequestLine | SummaryLine | str:
         """What belongs on a line of the screen, read from the board: a request, its summary, a message, or nothing."""
-        board, keys, lines = self._board, self._board.listed, self._lines_per_row
+        board, keys, lines = self._board, self._board.rows, self._lines_per_row
+        chosen = board.row_key(board.selected)
         if not keys and y == 1:
             words = "nothing matches" if board.filter else "nothing waiting"
             return words if board.has_reports else "connecting…"
         index, part = divmod(y + self.scroll_offset.y, lines)
-        if self._folded and board.selected in keys:
-            index = keys.index(board.selected)
+        if self._folded and chosen in keys:
+            index = keys.index(chosen)
         if index >= len(keys) or (self._folded and y > 0):
             return ""
         key, position = keys[index], f"{index + 1}/{len(keys)} " if self._folded else ""
-        request, selected = board.requests.get(key), key == board.selected
+        request, selected = board.requests.get(key), key == chosen
         shown = self._summary(index, request) if request else RowSummary((), ())
         if part:
             return SummaryLine(key, selected, shown)
@@ -244,9 +260,12 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         source = request.source if request and self._show_source else ""
         stale = source in board.queue.stale
         name = request.prompt.action if request else key
-        marked, high_risk = key in board.marked, board.is_high_risk(key)
+        row = board.row(key)
+        marked, high_risk = board.marked.issuperset(row), board.is_high_risk(key)
         beside = shown if lines == 1 else None
-        return RequestLine(key, name, position, selected, marked, high_risk, pill, time, source, stale, beside)
+        return RequestLine(
+            key, name, len(row), position, selected, marked, high_risk, pill, time, source, stale, beside
+        )
 
     def _summary(self, index: int, request: "Request") -> RowSummary:
         """The summary of a row, made once for each prompt."""
@@ -266,7 +285,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         """The most similar summary of the nearest rows above that have the same action, () if there are none."""
         from aileron_tui.core.summary import similarity, summary  # noqa: PLC0415  # not needed in the first frame
 
-        keys, requests = self._board.listed, self._board.requests
+        keys, requests = self._board.rows, self._board.requests
         above = (requests.get(keys[row]) for row in range(index - 1, max(-1, index - 1 - _COMPARED_ROWS), -1))
         others = [summary(one.prompt) for one in above if one and one.prompt.action == action]
         return max(others, key=partial(similarity, values), default=())
@@ -295,14 +314,17 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         tail = clip(Visible(words or line.time), max_tail)
         room = width - cells(tail) - 3 - _END_WIDTH - len(line.position)
         source = self._source(line, room)
-        room -= cells(source) + bool(source)
-        name, beside = self._name_and_summary(line, max(4, room))
+        count = f" ×{line.requests:,}" if line.requests > 1 else ""
+        room -= cells(source) + bool(source) + cells(count)
+        column = max(_NAME_WIDTH, width // 5) - cells(count)
+        name, beside = self._name_and_summary(line, max(4, room), column)
         gap = max(0, room - cells(name) - cells(beside))
         tail_style = self._with_colour(row, _TONES[pill.tone]) if pill.words else row
         source_style = self._with_colour(row, "waiting--warn" if line.stale else "waiting--quiet")
         segments = [
             Segment(f"{cursor}{mark}{line.position}", row),
             Segment(name, row + Style(bold=line.selected)),
+            *([Segment(count, self._with_colour(row, "waiting--count") + Style(bold=True))] if count else []),
             *([Segment(beside, self._with_colour(row, "waiting--summary"))] if beside else []),
             Segment(" " * gap + " ", row),
             *([Segment(source, source_style), Segment(" ", row)] if source else []),
@@ -311,12 +333,12 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         ]
         return Strip(segments).adjust_cell_length(width, row)
 
-    def _name_and_summary(self, line: RequestLine, room: int) -> tuple[str, str]:
-        """The name, and the summary that follows it on the same line; in a list, both are in columns."""
+    @staticmethod
+    def _name_and_summary(line: RequestLine, room: int, column: int) -> tuple[str, str]:
+        """The name, and the summary that follows it on the same line; in a list, names are in a `column`."""
         if line.summary is None or not line.summary.values:
-            return short(line.name, room), ""
-        column = max(_NAME_WIDTH, room // 4)
-        name = short(line.name, column if room - column - 2 >= _MIN_SUMMARY_WIDTH else room)
+            return _name(line, room), ""
+        name = _name(line, column if room - column - 2 >= _MIN_SUMMARY_WIDTH else room)
         padding = 2 if line.position else max(0, column - cells(name)) + 2
         left = room - cells(name) - padding - 1
         text = line.summary.text(left) if left >= _MIN_SUMMARY_WIDTH else ""
@@ -352,7 +374,11 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
 
     def action_edge(self, side: int) -> None:
         """Moves to the first or the last request."""
-        self.post_message(self.MoveRequested(side * len(self._board.listed)))
+        self.post_message(self.MoveRequested(side * len(self._board.rows)))
+
+    def action_open_row(self, opened: int) -> None:
+        """Shows the requests of the selected row one by one, or as one row again."""
+        self.post_message(self.RowOpened(bool(opened)))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Remembers the request under the pointer, because the list may move before the button is released."""
@@ -364,10 +390,11 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
             self.post_message(self.Picked(self._pressed_key))
 
     def _key_at(self, event: events.MouseEvent) -> str:
-        keys, offset = self._board.listed, event.get_content_offset(self)
+        keys, offset = self._board.rows, event.get_content_offset(self)
+        selected = self._board.row_key(self._board.selected)
         if not keys or offset is None or event.button != 1:
             return ""
         if self._folded:
-            return keys[(keys.index(self._board.selected) + 1) % len(keys)] if self._board.selected in keys else keys[0]
+            return keys[(keys.index(selected) + 1) % len(keys)] if selected in keys else keys[0]
         row = (offset.y + self.scroll_offset.y) // self._lines_per_row
         return keys[row] if row < len(keys) else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from textual.content import Content
 
 from aileron_tui.console.render import MUTED, WARNING, trusted
-from aileron_tui.core.time_words import LONGEST_AGO, ago, minutes_and_seconds
+from aileron_tui.core.time_words import LONGEST_AGE, ago, minutes_and_seconds
 from aileron_tui.core.times import moment
 
 if TYPE_CHECKING:
@@ -17,35 +17,29 @@ _BAR_CELLS: Final = 12
 _GAP: Final = 2
 _MIN_WIDTH_FOR_BAR: Final = 56
 _WARNING_SECONDS: Final = 30
-# Room for the longest text, so that nothing moves when the text gets longer.
-_WIDTH: Final = len("⚠ time is up")
-_ASKED_WIDTH: Final = len("asked ") + LONGEST_AGO
+_TIME_IS_UP: Final = "⚠ time is up"
+_NUMBER_WIDTH: Final = len(_TIME_IS_UP)
+_ASKED_WIDTH: Final = len("asked ") + LONGEST_AGE
 
 
 def time_left(request: "Request", now: datetime, width: int) -> Content:
-    """The bar and the number; only the number on a narrow screen. While the request waits, the width is the same."""
+    """The bar and the number; only the number on a narrow screen. Always takes the same room, so that nothing moves."""
     if not request.state.decidable:
         return trusted("")
     if not request.expires_at:
-        return _padded(trusted(_asked(request, now), MUTED), _ASKED_WIDTH)
-    shows_bar = width >= _MIN_WIDTH_FOR_BAR
-    return _padded(_countdown(request, now, shows_bar=shows_bar), _WIDTH + (_BAR_CELLS + _GAP) * shows_bar)
-
-
-def _padded(content: Content, width: int) -> Content:
-    return trusted(" " * max(0, width - content.cell_length)) + content
-
-
-def _countdown(request: "Request", now: datetime, *, shows_bar: bool) -> Content:
+        return trusted(_asked(request, now).rjust(_ASKED_WIDTH), MUTED)
     left = request.seconds_left(now)
+    has_bar = width >= _MIN_WIDTH_FOR_BAR
     if left <= 0:
-        return trusted("⚠ time is up", WARNING)
+        return trusted(_TIME_IS_UP.rjust(_NUMBER_WIDTH + (_BAR_CELLS + 2) * has_bar), WARNING)
     urgent = left < _WARNING_SECONDS
     style = WARNING if urgent else MUTED
     number = trusted(f"{'⚠ ' if urgent else ''}{minutes_and_seconds(left)} left", style)
-    if not shows_bar:
-        return number
-    return _bar(round(_fraction_left(request, left) * _BAR_CELLS * 2), WARNING if urgent else "$primary") + number
+    free = trusted(" " * (_NUMBER_WIDTH - len(number)))
+    if not has_bar:
+        return free + number
+    bar = _bar(round(_fraction_left(request, left) * _BAR_CELLS * 2), WARNING if urgent else "$primary")
+    return free + bar + number
 
 
 @cache

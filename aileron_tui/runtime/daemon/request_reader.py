@@ -126,7 +126,7 @@ def unreadable_request(  # noqa: PLR0913  # what is known about a request that c
         inputs=(),
         preview=None,
         asker=Asker(),
-        risk=Risk(RiskLevel.HIGH, "its effect is unknown"),
+        risk=Risk(RiskLevel.HIGH, "effect unknown"),
     )
     return Request(
         id=id_,
@@ -296,7 +296,7 @@ def _risk_of_call(kind: str, name: str, args: JsonObject, action: JsonObject | N
     if kind in KINDS:
         return KINDS[kind].risk(args)
     if kind != ACTION:
-        return Risk(RiskLevel.HIGH, "its effect is unknown")
+        return Risk(RiskLevel.HIGH, "effect unknown")
     return by_names(name, _steps(action))
 
 
