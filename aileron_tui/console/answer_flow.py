@@ -100,6 +100,10 @@ class AnswerFlow:
         request = self.shown
         return request is not None and self._equal.enough(request)
 
+    def rule_made(self, request: "Request") -> None:
+        """Stops offering a rule for calls equal to this one."""
+        self._equal.forget(request)
+
     def _confirmed(self, answer: Answer, sure: bool | None) -> None:
         if sure and is_outdated(self._board, answer):
             self._port.show_message(_CHANGED, Tone.WARN)

@@ -1,7 +1,7 @@
 """Opens the dialogs: confirmation, reason, edit form, batch sheet and passphrase. Their screens load when opened."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
@@ -15,8 +15,6 @@ from aileron_tui.surface.source import OperatorKey
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
-
-_LOW: Final = 20
 
 
 class ConsoleDialogs:
@@ -33,20 +31,18 @@ class ConsoleDialogs:
 
         The dialog names the recipients or targets again.
         """
-        from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen  # noqa: PLC0415
-        from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
+        from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415
+        from aileron_tui.console.screens.high_risk import LOW, strict_confirmation  # noqa: PLC0415
         from aileron_tui.console.widgets.target_lines import target_lines  # noqa: PLC0415
 
-        prompt = request.prompt
-        named = target_lines(prompt, low=self._app.size.height < _LOW)
+        prompt, height = request.prompt, self._app.size.height
         question = trusted("⚠ High risk. Approve ", "bold $text-error") + foreign_line(prompt.action) + trusted("?")
-        if self._settings.high_risk == "type":
-            self._app.push_screen(TypedConfirmScreen(question, prompt.action, named), done)
-        elif self._settings.high_risk == "passphrase" and self._keys.lockable:
-            self._app.push_screen(LockScreen(self._keys, "Approve with your passphrase", named), done)
-        else:
-            reason = foreign_line(prompt.risk.reason)
-            self._app.push_screen(ConfirmScreen(question, reason, self._arming, named), done)
+        title = "Approve with your passphrase"
+        confirm = strict_confirmation(self._settings, self._keys, prompt, question, title, height)
+        if confirm is None:
+            named = target_lines(prompt, low=height < LOW)
+            confirm = ConfirmScreen(question, foreign_line(prompt.risk.reason), self._arming, named)
+        self._app.push_screen(confirm, done)
 
     def ask_reason(self, request: "Request", done: Callable[[str | None], None]) -> None:
         """Asks why a request is denied."""

@@ -39,6 +39,8 @@ class KeyState:
     window_too_small: bool = False
     unread: str = ""
     arming: "Arming | None" = None
+    has_warning: bool = False
+    is_edited: bool = False
     answer_problem: str = ""
     console_problem: str = ""
     listed_waiting: int = 1
@@ -49,6 +51,8 @@ class KeyState:
     lockable: bool = True
     has_log: bool = True
     vault_problem: str = ""
+    has_rule: bool = True
+    rule_ended: bool = False
 
 
 def always_available(_: KeyState) -> str:
@@ -94,6 +98,34 @@ def not_approvable(state: KeyState) -> str:
     if request.deny_only:
         return f"can only be denied here: {short(request.deny_only, _LONGEST_REASON)}"
     return "the preview is still being fetched" if shown.fetching else state.unread
+
+
+def no_rule(state: KeyState) -> str:
+    """The key makes a rule from the request that is shown; a rule covers what was read there."""
+    request = state.request
+    if request is not None and request.daemon:
+        return "a daemon has no rules: it decides itself what it asks about"
+    if (why := not_approvable(state)) or request is None:
+        return why
+    if state.is_edited or request.edited_from:
+        return "a rule covers calls as the agent sends them: discard the edit first"
+    if state.has_warning:
+        return "no rule can allow a call with a warning"
+    protected = _protected(request)
+    return f"no rule can allow a call that names {protected}" if protected else ""
+
+
+def _protected(request: "Request") -> str:
+    from aileron_tui.core.protected_paths import protected_value  # noqa: PLC0415  # not needed before the first frame
+
+    return protected_value(request.prompt.args)
+
+
+def no_rule_to_end(state: KeyState) -> str:
+    """The key ends the selected rule."""
+    if state.console_problem or state.has_rule:
+        return state.console_problem or ("this rule has already ended" if state.rule_ended else "")
+    return "no rule is selected"
 
 
 def not_markable(state: KeyState) -> str:

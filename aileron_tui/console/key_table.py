@@ -17,7 +17,8 @@ from aileron_tui.console.key_names import same_form
 
 _HISTORY: Final = (KeyScope.HISTORY,)
 _LISTS: Final = (KeyScope.MAIN, KeyScope.HISTORY)
-_ASIDE: Final = (KeyScope.HISTORY, KeyScope.RAW, KeyScope.BODY, KeyScope.HELP)
+_RULES: Final = (KeyScope.RULES,)
+_ASIDE: Final = (KeyScope.HISTORY, KeyScope.RAW, KeyScope.BODY, KeyScope.RULES, KeyScope.HELP)
 _BODY: Final = (KeyScope.BODY,)
 
 ACTIONS: Final = (
@@ -65,6 +66,15 @@ ACTIONS: Final = (
         KeyGroup.ANSWER,
         rank=4,
         why_unavailable=reasons.not_decidable,
+    ),
+    KeyAction(
+        "rule",
+        "R",
+        "rule",
+        "Make a rule from the request on screen: it answers calls like this one without asking, until it ends.",
+        KeyGroup.ANSWER,
+        rank=8,
+        why_unavailable=reasons.no_rule,
     ),
     KeyAction(
         "mark",
@@ -242,6 +252,27 @@ ACTIONS: Final = (
         runs="outcome(1)",
     ),
     KeyAction(
+        "rules",
+        "ctrl+r",
+        "rules",
+        "Show the rules in force, how often they were used and when they end, and end one.",
+        KeyGroup.LOOK,
+        rank=10,
+    ),
+    KeyAction(
+        "rules.end",
+        "x",
+        "end rule",
+        "End the selected rule now. Its calls are asked about again.",
+        KeyGroup.ANSWER,
+        _RULES,
+        rank=1,
+        danger=True,
+        why_unavailable=reasons.no_rule_to_end,
+    ),
+    KeyAction("rules.ended", "o", "ended", "Show or hide rules that have ended.", KeyGroup.LOOK, _RULES, rank=2),
+    KeyAction("rules.reload", "r", "reload", "Load the rules again.", KeyGroup.LOOK, _RULES, rank=3),
+    KeyAction(
         "history.chart",
         "c",
         "chart",
@@ -286,7 +317,7 @@ ACTIONS: Final = (
         "help",
         "Show every key and what it does.",
         KeyGroup.CONSOLE,
-        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW, KeyScope.BODY),
+        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW, KeyScope.BODY, KeyScope.RULES),
         rank=7,
     ),
     KeyAction(
@@ -329,6 +360,7 @@ MOUSE: Final = (
     ("click a request", "Selects it, but never answers. If the list is only one line, goes to the next request."),
     ("click it again", "In the history, opens the details."),
     ("click the word", "In the sheet of marked requests, switches between approve, deny and leave."),
+    ("click a choice", "In the sheet of a new rule, chooses how far it goes or when it ends."),
     ("click ▾ or ▸", "Folds or unfolds a part of JSON, or the details of who asks and what would run."),
     ("wheel", "Scrolls what is under the pointer."),
 )

@@ -34,6 +34,7 @@ class PromptOnScreen(NamedTuple):
     too_small: bool
     unread: "Callable[[], Unread | None]"
     has_body: bool
+    has_warning: bool = False
 
 
 class StatusLine(NamedTuple):
@@ -61,6 +62,8 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
         has_body=prompt.has_body,
         unread="" if shown is None or board.was_read(shown) else unread_words(prompt.unread()),
         arming=port.arming,
+        has_warning=prompt.has_warning,
+        is_edited=answers.edited is not None,
         answer_problem=port.answer_problem(request) if request else "",
         console_problem=port.answer_problem(),
         listed_waiting=board.listed_waiting_count,
@@ -110,7 +113,7 @@ def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, fi
         return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discard edit")))
     is_folded = len(board.row(board.selected)) > 1
     each = (hint("request_list.open_row", label="show each"),) if is_folded else ()
-    return StatusLine(f"● {ready_words(port, answers)}", _READY, (*each, *rule_offer(answers, keymap)))
+    return StatusLine(f"● {ready_words(port, answers)}", _READY, (*each, *rule_offer(answers, state, keymap)))
 
 
 def ready_words(port: "ConsolePort", answers: AnswerFlow) -> str:
@@ -123,9 +126,9 @@ def ready_words(port: "ConsolePort", answers: AnswerFlow) -> str:
     return f"ready to answer {count} of {row}: {row - count} came just now"
 
 
-def rule_offer(answers: AnswerFlow, keymap: Mapping[str, str]) -> tuple[KeyHint, ...]:
-    """The key that makes a rule, once equal calls were approved often enough; nothing if there is no such key."""
-    if RULE_KEY not in BY_ID or not answers.offers_rule:
+def rule_offer(answers: AnswerFlow, state: KeyState, keymap: Mapping[str, str]) -> tuple[KeyHint, ...]:
+    """The key that makes a rule, once equal calls were approved often enough and if a rule can be made."""
+    if not answers.offers_rule or BY_ID[RULE_KEY].why_unavailable(state):
         return ()
     return (hint(RULE_KEY, keymap, label="makes a rule"),)
 

@@ -46,6 +46,21 @@ def read_time(text: str, now: datetime) -> datetime:
         raise ValueError(str(error)) from None
 
 
+def read_end(text: str) -> datetime:
+    """Parses when something ends: a date, which means the end of that day, or a date and a time. Raises ValueError.
+
+    Without a time zone they are local.
+    """
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    try:
+        return datetime.fromisoformat(text).astimezone() if day is None else start_of(day + timedelta(days=1))
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
+
+
 def start_of(day: date) -> datetime:
     """The first moment of a day in the local time zone, also where the clocks are changed at midnight."""
     both = [datetime.combine(day, time(fold=fold)).astimezone() for fold in (0, 1)]

@@ -210,6 +210,10 @@ class Board:
             pill = _NO_EFFECT if request.abandoned else Pill(f"{pill.words}: {error}", pill.tone, pill.words)
         if request.vanished:
             return Pill("no longer waiting")
+        if request.fields.get("rule") and not request.daemon and request.state in _ANSWERED:
+            verb = "denied" if request.state is RequestState.DENIED else "allowed"
+            outcome = "" if verb == "denied" else f": {pill.words}"
+            return Pill(f"{verb} by a rule{outcome}", pill.tone, f"{verb} by a rule")
         if request.state in _ANSWERED and not self._is_ours(request):
             denied_because = request.state is RequestState.DENIED and short(request.reason, _LONGEST_NOTE)
             words = f"answered elsewhere: {pill.words}{f': {denied_because}' if denied_because else ''}"

@@ -28,6 +28,10 @@ class EqualApprovals:
         if len(self._counts) > _REMEMBERED:
             del self._counts[next(iter(self._counts))]
 
+    def forget(self, request: Request) -> None:
+        """Counts from the start again, because a rule was made for this call."""
+        self._counts.pop(self._call(request), None)
+
     def enough(self, request: Request) -> bool:
         """Whether calls equal to this one were approved so often that a rule is worth it."""
         return bool(self._counts) and self._counts.get(self._call(request), 0) >= ENOUGH

@@ -31,6 +31,7 @@ PROMISED = {
     "y": "copy", "space": "mark", "*": "mark_all", "n": "next_waiting", "A": "approve_marked", "X": "deny_marked",
     "u": "undo", "L": "lock", "?": "help", "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt",
     "q": "quit", "+": "extend", "o": "details", "f": "body", "pagedown": "page_down", "pageup": "page_up",
+    "R": "rule", "ctrl+r": "rules",
 }  # fmt: skip
 
 
@@ -277,6 +278,24 @@ def test_by_default_every_key_can_be_used(action: KeyAction) -> None:
             "the marked request cannot be answered now: sending…",
         ),
         ("deny_marked", KeyState(console_problem="not connected"), "not connected"),
+        ("rule", KeyState(has_request=False), "no request is selected"),
+        ("rule", replace(USABLE, unread="3 more lines to read"), "3 more lines to read"),
+        ("rule", replace(USABLE, answer_problem="this console is read-only"), "this console is read-only"),
+        ("rule", replace(USABLE, shown=replace(WAITING, fetching=True)), "the preview is still being fetched"),
+        ("rule", replace(USABLE, has_warning=True), "no rule can allow a call with a warning"),
+        (
+            "rule",
+            replace(USABLE, is_edited=True),
+            "a rule covers calls as the agent sends them: discard the edit first",
+        ),
+        (
+            "rule",
+            replace(USABLE, request=replace(WAITING, daemon=True)),
+            "a daemon has no rules: it decides itself what it asks about",
+        ),
+        ("rules.end", KeyState(has_rule=False), "no rule is selected"),
+        ("rules.end", KeyState(rule_ended=True), "this rule has already ended"),
+        ("rules.end", KeyState(console_problem="not connected"), "not connected"),
         ("undo", KeyState(holds_approval=False), "there is nothing to undo"),
         ("refresh", replace(USABLE, answer_problem="not connected"), "not connected"),
         ("extend", replace(USABLE, answer_problem="not connected"), "not connected"),

@@ -6,9 +6,7 @@ from functools import partial
 import pytest
 from textual.pilot import Pilot
 
-from aileron_tui.console import key_table, main_screen_words
 from aileron_tui.console.app import Console
-from aileron_tui.console.key_actions import KeyAction, KeyGroup
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.jsontext import JsonObject
@@ -116,25 +114,18 @@ async def test_denying_is_never_asked_again() -> None:
         await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@pytest.mark.parametrize("has_key", [True, False])
+@pytest.mark.parametrize("path", ["r-1", "/home/sam/.git/config"])
 @async_test
-async def test_a_rule_is_offered_after_three_equal_approvals_if_there_is_a_key(
-    has_key: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = {id_: action for id_, action in key_table.BY_ID.items() if id_ != main_screen_words.RULE_KEY}
-    if has_key:
-        table[main_screen_words.RULE_KEY] = KeyAction("rule", "R", "rule", "Make a rule.", KeyGroup.ANSWER)
-    monkeypatch.setattr(main_screen_words, "BY_ID", table)
-    monkeypatch.setattr("aileron_tui.console.key_hints.BY_ID", table)
+async def test_a_rule_is_offered_after_three_equal_approvals_if_one_can_be_made(path: str) -> None:
     gate = ScriptedGate()
     async with console(gate, QUICK) as (app, pilot):
         for number in range(1, 5):
-            gate.tell("pending", replace(request(1), id=f"act-{number}"))
+            gate.tell("pending", replace(request(1, args={"draft_id": path}), id=f"act-{number}"))
             await wait_until(pilot, partial(app.board.is_waiting, f"act-{number}"))
             await pilot.press("n")
             await wait_until(pilot, lambda: status(app).startswith("● ready for your answer"))
             offer = status(app).removeprefix("● ready for your answer")
-            assert offer == (" R makes a rule" if has_key and number > 3 else "")
+            assert offer == (" R makes a rule" if path == "r-1" and number > 3 else "")
             await pilot.press("a")
             await wait_until(pilot, partial(has_ended, app, f"act-{number}"))
 

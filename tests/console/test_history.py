@@ -62,6 +62,15 @@ async def test_every_request_is_there_with_how_it_ended(size: tuple[int, int]) -
         assert all(len(line) <= size[0] for line in lines(app))
 
 
+@pytest.mark.parametrize(("size", "words"), [((120, 24), "by a rule"), ((45, 24), "allowed by a rule")])
+@async_test
+async def test_what_a_rule_allowed_says_so_in_its_row(size: tuple[int, int], words: str) -> None:
+    app = staged(HistoryGate([record(1, changes={"surface": "rule", "rule": "rule-0123", "outcome": "executed"})]))
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot, 1)
+        assert words in text(app)
+
+
 @async_test
 async def test_opening_costs_one_page_and_scrolling_loads_more_without_moving_anything() -> None:
     gate = HistoryGate(records(230))

@@ -25,6 +25,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import cells
 from tests.console import sample_requests as samples
 from tests.console.fixed_clock import fixed_time
+from tests.console.rule_gate import HIGH, RuleGate, listed, movable, past_calls, prompt_read
 from tests.console.sample_requests import MOVES, waiting
 from tests.console.screen_app import UNSAFE, async_test, lines, wait_until
 from tests.console.scripted_gate import QUICK, ScriptedGate, console
@@ -53,7 +54,7 @@ ROLES: Final = (
 class Case:
     """One picture; `says` is what the answer bar comes to say when everything is drawn.
 
-    `silent` are the requests of a second source, which went away.
+    `silent` are the requests of a second source, which went away. If `keys` are pressed first, `says` can be anywhere.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Case:
     theme: str = "aileron-dark"
     says: str = READ
     silent: tuple[Request, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 def move() -> Request:
@@ -103,6 +105,10 @@ CASES: Final = (
     Case("two-sources-wide", (move(),), (120, 36), says=READY, silent=everyday()),
     Case("two-sources-narrow", (move(),), says=READY, silent=everyday()),
     Case("two-sources-folded", (move(),), (40, 15), says=READY, silent=everyday()),
+    Case("rule-sheet-wide", (movable(),), (120, 36), says="and 2 more", keys=("R",)),
+    Case("rule-sheet-folded", (movable(risk=HIGH),), (45, 24), says="to read", keys=("R",)),
+    Case("rules-wide", (movable(),), (120, 36), says="it was ended", keys=("ctrl+r", "o")),
+    Case("rules-folded", (movable(),), (45, 24), says="used 3 times", keys=("ctrl+r",)),
 )
 
 
@@ -169,7 +175,8 @@ async def drawn(app: Console, pilot: Pilot[None], case: Case) -> str:
     for _ in range(500):
         await pilot.pause(0.02)
         seen = [*seen[-3:], snapshot(app, case)]
-        if case.says in lines(app)[-2] and len(seen) == 4 and len(set(seen)) == 1:
+        words = "\n".join(lines(app)) if case.keys else lines(app)[-2]
+        if case.says in words and len(seen) == 4 and len(set(seen)) == 1:
             break
     return seen[-1]
 
@@ -192,6 +199,10 @@ def compare(case: Case, got: str) -> None:
 
 def sources(case: Case) -> list[ScriptedGate]:
     """Where the requests come from."""
+    if case.keys:
+        gate = RuleGate(*case.requests, rules=(listed(1, used=3), listed(2), listed(3, in_force=False)))
+        gate.past_calls = past_calls(7)
+        return [gate]
     if not case.silent:
         return [ScriptedGate(*case.requests)]
     return [ScriptedGate(*case.requests, name="work"), ScriptedGate(*case.silent, name="laptop")]
@@ -207,6 +218,11 @@ async def test_it_looks_as_kept(case: Case) -> None:
             await wait_until(pilot, lambda: app.sources.listeners["laptop"].status.why == "nobody answers")
             app.board.selected = "work act-2"
             app.redraw()
+        if case.keys:
+            await prompt_read(app, pilot)
+            for key in case.keys:
+                await pilot.press(key)
+                await pilot.pause(0.2)
         got = await drawn(app, pilot, case)
         compare(case, got)
         assert not UNSAFE.findall("".join(lines(app)))

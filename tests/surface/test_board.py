@@ -235,6 +235,18 @@ def test_an_answer_that_was_missed_is_told_once_it_is_known() -> None:
     assert board.pill("act-1").words == "answered elsewhere: done ✓"
 
 
+def test_what_a_rule_answered_says_so_but_a_daemon_cannot_claim_it() -> None:
+    board = Board()
+    board.receive([told("snapshot", item(1), item(2), of_daemon(3))])
+    executed, denied = RequestState.EXECUTED, RequestState.DENIED
+    board.receive([told("updated", item(1, executed, 1, rule="rule-1"), item(2, denied, 1, rule="rule-2"))])
+    board.receive([told("updated", of_daemon(3, executed, fields={"rule": "rule-3"}))])
+    assert board.pill("act-1").words == "allowed by a rule: done ✓"
+    assert board.pill("act-1").short == "allowed by a rule"
+    assert board.pill("act-2").words == "denied by a rule"
+    assert "by a rule" not in board.pill("act-3").words
+
+
 def test_requests_that_cannot_be_read_are_counted_until_the_next_list() -> None:
     board = Board()
     board.receive(

@@ -21,7 +21,6 @@ from aileron_tui.surface.arming import Arming
 
 T = TypeVar("T")
 
-_LOW: Final = 20
 _LEAST_ROWS: Final = 3
 _JUST_AFTER: Final = 0.02
 
@@ -42,6 +41,8 @@ class Dialog(Sheet[T]):
 
     SHAPE: ClassVar = "dialog"
     SCOPE: ClassVar[KeyScope]
+    LOW_HEIGHT: ClassVar = 20
+    """Below this height of the window, the dialog uses less space around its content."""
 
     def __init__(self, arming: Arming | None = None) -> None:
         super().__init__()
@@ -96,7 +97,7 @@ class Dialog(Sheet[T]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Uses less space in a low window."""
-        self.set_class(event.size.height < _LOW, "-low")
+        self.set_class(event.size.height < self.LOW_HEIGHT, "-low")
 
     def _fit(self, _: object) -> None:
         """Limits the height of the part that scrolls, so that the other parts stay visible."""

@@ -20,7 +20,15 @@ from aileron_tui.console.key_table import bindings, of
 from aileron_tui.console.main_screen_words import PromptOnScreen, header_notes, key_state, request_note, status_line
 from aileron_tui.console.render import trusted
 from aileron_tui.console.screens.answering import AnswerKeys
-from aileron_tui.console.screens.opening import open_body, open_help, open_history, open_log, open_raw
+from aileron_tui.console.screens.opening import (
+    open_body,
+    open_help,
+    open_history,
+    open_log,
+    open_raw,
+    open_rule,
+    open_rules,
+)
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.console.widgets.answer_bar import AnswerBar
@@ -187,7 +195,10 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         view = self._view
         has_body = view is not None and view.quote_in_view is not None
         prompt = PromptOnScreen(
-            self.has_class("-small"), lambda: view.unread if view and view.ready else None, has_body
+            self.has_class("-small"),
+            lambda: view.unread if view and view.ready else None,
+            has_body,
+            view is not None and view.has_warning,
         )
         return key_state(self.port, self.answers, self._vaults, prompt)
 
@@ -352,6 +363,15 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         """Opens the raw view of the request that is shown."""
         if self.usable("raw") and (request := self.answers.shown):
             open_raw(self.app, self.port, request)
+
+    def action_rule(self) -> None:
+        """Opens the sheet that makes a rule from the request that is shown."""
+        if self.usable("rule") and (request := self.answers.shown):
+            open_rule(self.app, self.port, request, self.answers.rule_made)
+
+    def action_rules(self) -> None:
+        """Opens the rules in force."""
+        open_rules(self.app, self.port)
 
     def action_log(self) -> None:
         """Opens the log of the demo's agent, or of the gate in this window."""

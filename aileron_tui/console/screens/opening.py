@@ -1,5 +1,6 @@
-"""Opens the history, raw view, log and help. Each screen is loaded only when it is opened."""
+"""Opens the history, raw view, rules, log and help. Each screen is loaded only when it is opened."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,21 @@ def open_raw(app: App[Any], port: "ConsolePort", request: "Request") -> None:
     asks = preview is not None and preview.hidden and request.refreshable and request.state.decidable
     load = partial(source.fetched, request.id) if source is not None and asks else None
     app.push_screen(RawScreen(request, keymap=port.keymap_in_use, load=load))
+
+
+def open_rule(app: App[Any], port: "ConsolePort", request: "Request", made: "Callable[[Request], None]") -> None:
+    """Opens the sheet that makes a rule from a request; `made` is called once the rule is made."""
+    from aileron_tui.console.rule_making import RuleMaking  # noqa: PLC0415
+    from aileron_tui.console.screens.rule import RuleScreen  # noqa: PLC0415
+
+    app.push_screen(RuleScreen(RuleMaking(port, request, made)))
+
+
+def open_rules(app: App[Any], port: "ConsolePort") -> None:
+    """Opens the rules of all sources."""
+    from aileron_tui.console.screens.rules import RulesScreen  # noqa: PLC0415
+
+    app.push_screen(RulesScreen(port))
 
 
 def open_body(app: App[Any], port: "ConsolePort", request: "Request | None", quote: "Quote") -> None:

@@ -51,6 +51,11 @@ def outcome(record: SourcedRecord, width: int = _OUTCOME) -> Content:
     return trusted(f"{glyph} ", style) + _text(word, width - 2, style)
 
 
+def _answered_by(record: SourcedRecord) -> str:
+    """Where the request was answered, or that a rule did it."""
+    return "by a rule" if record.rule else record.surface
+
+
 def short_time(time: str, now: datetime | None = None) -> Content:
     """A time from a source, in local time: only the time of day if it is today."""
     at = parse_local_time(time)
@@ -302,7 +307,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
             *((_cell(_text(record.source, _SOURCE, MUTED), _SOURCE),) if self._show_source else ()),
             _cell(outcome(record), _OUTCOME),
             _cell(trusted(took.rjust(_TOOK)), _TOOK),
-            _cell(_text(record.surface, _SURFACE, MUTED), _SURFACE),
+            _cell(_text(_answered_by(record), _SURFACE, MUTED), _SURFACE),
             _cell(_text(record.asked_by, agent, MUTED), agent),
             _cell(trusted(record.signature, MUTED), _SIGNED),
         )

@@ -175,6 +175,11 @@ class PromptView(CachedWidget, can_focus=True):
         """How many lines must still be on screen before an approval."""
         return self._progress.unread(self._required_parts()) if self.ready and self._request else Unread(0)
 
+    @property
+    def has_warning(self) -> bool:
+        """Whether there is a warning about the request that is shown."""
+        return self._request is not None and self._has_warning
+
     def read_on(self) -> None:
         """Scrolls to the first lines that have not been on screen and must be."""
         if found := self._progress.next_unread(self._required_parts()):

@@ -1,14 +1,14 @@
 """Make, list, explain and end rules. A rule answers calls without asking, as far as its words say and until its end."""
 
 import argparse
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from importlib import import_module
 
 from aileron_tui.cli import source_options
 from aileron_tui.cli.exit_codes import NOT_FOUND
 from aileron_tui.cli.output import print_error
 from aileron_tui.core.rule import RuleReach, RuleVerdict
-from aileron_tui.core.time_spans import read_span, read_time
+from aileron_tui.core.time_spans import read_end, read_span, read_time
 from aileron_tui.core.times import utc_now
 from aileron_tui.signing.errors import NoRule
 
@@ -83,11 +83,8 @@ def _span_from_now(text: str) -> datetime:
 
 def _until(text: str) -> datetime:
     try:
-        end = datetime.fromisoformat(text)
-        if len(text) == len("2026-05-12") and end.time() == time.min:
-            end += timedelta(days=1)
-        return end.astimezone()
-    except (ValueError, OverflowError):
+        return read_end(text)
+    except ValueError:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a date or time such as 2026-05-20 or 2026-05-20T18:00"
         ) from None
