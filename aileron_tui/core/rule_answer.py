@@ -18,6 +18,7 @@ from aileron_tui.core.rule import Rule, RuleVerdict
 from aileron_tui.core.rule_match import RuleCall, covers, is_over, obstacle
 from aileron_tui.core.values import dataclass
 
+_LEVELS: Final = {str(level): level for level in RiskLevel}
 _TEXTS: Final = ("rule", "verdict", "signer", "digest", "runs", "shown", "reason")
 
 
@@ -67,7 +68,7 @@ def request_call(request: JsonObject, runs: str, shown: str | None) -> RuleCall:
         connector=str(hash_ or ""),
         runs=runs,
         shown=shown,
-        risk=RiskLevel(risk) if risk in set(RiskLevel) else RiskLevel.HIGH,
+        risk=_LEVELS.get(str(risk), RiskLevel.HIGH),
         protected=protected_value(inputs),
     )
 

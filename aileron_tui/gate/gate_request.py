@@ -5,7 +5,6 @@ import secrets
 from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 
 from aileron_tui.core.action import Action, Input
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -230,7 +229,7 @@ class GateRequest:
             "revision": self.revision,
             "digest": prompt.digest,
             "prompt": prompt.fields(),
-            "inputs": [*_inputs_json(self.action.inputs)],
+            "inputs": [_fields_of(input_) for input_ in self.action.inputs],
         }
         if self.asker.session:
             item["session_id"] = self.asker.session
@@ -270,12 +269,6 @@ class GateRequest:
         if self._status() == "running":
             return f"{self.action.name} was approved and is running."
         return f"Waiting for approval of {self.action.name}."
-
-
-@lru_cache(maxsize=256)
-def _inputs_json(inputs: tuple[Input, ...]) -> tuple[JsonObject, ...]:
-    """The declared inputs of an action, which are the same for every call of it."""
-    return tuple(map(_fields_of, inputs))
 
 
 def new_id(now: datetime) -> str:

@@ -44,7 +44,7 @@ def replay(reader: LedgerView, rule: Rule, since: str = "", *, examples: int = E
     found: list[RecordedCall] = []
     answered = 0
     for recorded in reader.calls(wanted):
-        call = past_call(json.loads(recorded.data)["body"], rule)
+        call = past_call(json.loads(recorded.data.decode())["body"], rule)
         if covers(rule, call) and not obstacle(rule, call):
             answered += 1
             if len(found) < examples:

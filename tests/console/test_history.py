@@ -452,12 +452,12 @@ async def test_raw_view_and_copy_are_of_the_request_under_the_cursor() -> None:
 
 @async_test
 async def test_a_users_keys_work_and_are_shown() -> None:
-    keys = checked_keymap({"history.search": "f", "down": "n"})
+    keys = checked_keymap({"history.search": "f", "down": "w"})
     app = ScreenApp(HistoryScreen(alone(HistoryGate(records(9))), keymap=keys), keymap=keys)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 9)
         assert lines(app)[-1].startswith(" f search")
-        await pilot.press("n", "n")
+        await pilot.press("w", "w")
         assert table.current == table.records[2]
         await pilot.press("f")
         assert app.screen.query_one(Input).has_focus

@@ -169,7 +169,7 @@ def test_many_in_trouble_are_named_in_a_few_lines(size: tuple[int, int]) -> None
             rows = lines(app)
             assert "◐ 1 of 4 sources" in rows[0]
             assert rows[1].startswith(" ▲ home offline since")
-            assert ("2 more" if size[1] < 20 else "1 more") in "\n".join(rows[1:4])
+            assert "+2 more" in rows[1]  # one line, so that the request that can be answered stays in place
             await pilot.press("a")
             await wait_until(pilot, lambda: len(sources[0].decided) == 1)
 

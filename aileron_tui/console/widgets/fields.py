@@ -15,6 +15,7 @@ from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.console.widgets.quote_text import GUTTER
 from aileron_tui.console.widgets.warning_lines import note_lines, warning_lines
 from aileron_tui.console.widgets.wrapping import wrap_parts
+from aileron_tui.core.lookalikes import Remarks
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import cells, inline, inline_pieces
 
@@ -41,6 +42,14 @@ class Field:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     heading: bool = False
+
+
+def with_remarks(field: Field, remarks: Remarks) -> Field:
+    """The field with these remarks about its value instead of its own; the same field if there are none."""
+    if not remarks.warnings and not remarks.notes:
+        return field
+    about = (field.label, field.value, field.placeholder, field.old, field.edited)
+    return Field(*about, remarks.warnings, remarks.notes, field.heading)
 
 
 class Fields(LineWidget):

@@ -16,10 +16,11 @@ from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, trusted
 from aileron_tui.console.widgets import prompt_words as words
 from aileron_tui.console.widgets.cached_widget import CachedWidget
-from aileron_tui.console.widgets.fields import Field, Fields, common_label_width
+from aileron_tui.console.widgets.fields import Fields, common_label_width, with_remarks
 from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.console.widgets.lookalike_scan import LookalikeScan, LookalikesFound
 from aileron_tui.console.widgets.prompt_content import ORIGINS, PromptContent
+from aileron_tui.console.widgets.prompt_quotes import PromptQuotes
 from aileron_tui.console.widgets.prompt_scroll import PromptScroll
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.console.widgets.quote_text import QuoteText
@@ -86,7 +87,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._cautions = _EMPTY
         self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
         self._age: tuple[Request | None, str] = _NO_AGE
-        self._quotes: dict[str, list[Quote]] = {name: [] for name in ORIGINS}
+        self._quotes = PromptQuotes()
 
     def compose(self) -> ComposeResult:
         """A fixed title, and below it the scrolling body."""
@@ -232,7 +233,7 @@ class PromptView(CachedWidget, can_focus=True):
         body = self._body
         if self._request is None or not body.size.height:
             return
-        below, counted = body.below, all(quote.body.long_text.counted for quote in self._shown_quotes())
+        below, counted = body.below, self._quotes.are_counted
         text = f"{'' if counted else 'at least '}{below:,} more line{'' if below == 1 else 's'} ↓" if below else ""
         self._line("prompt-foot").show(_EMPTY, trusted(text, STRONG))
         self._recorder.check_after_refresh()
@@ -264,9 +265,8 @@ class PromptView(CachedWidget, can_focus=True):
 
     @property
     def quote_in_view(self) -> Quote | None:
-        """The first quote of which a part is on screen, or else the first of all."""
-        quotes = list(self._shown_quotes()) if self.ready and self._request else []
-        return next((quote for quote in quotes if self._body.can_view_partial(quote)), quotes[0] if quotes else None)
+        """The quote that is on screen, or else the first one; None if there is none."""
+        return self._quotes.in_view(self._body) if self.ready and self._request else None
 
     def toggle_details(self) -> None:
         """Shows or hides the details of who asks and what would run."""
@@ -321,14 +321,13 @@ class PromptView(CachedWidget, can_focus=True):
         return self.query_one(f"#{id_}", TwoSidedLine)
 
     def _shown_quotes(self) -> Iterator[Quote]:
-        for quotes in self._quotes.values():
-            yield from (quote for quote in quotes if quote.display)
+        return iter(self._quotes)
 
     @on(LookalikesFound)
     def _lookalikes_found(self, event: LookalikesFound) -> None:
         event.stop()
         if self._lookalikes.finish(event):
-            self._warn_in_quotes()
+            self._quotes.warn(self._content, self._lookalikes)
             self._arrange()
 
     def _draw(self, note: Content | None) -> None:
@@ -350,9 +349,8 @@ class PromptView(CachedWidget, can_focus=True):
         self._show_if_any("prompt-unavailable", words.unavailable(request))
         self._draw_cautions(request)
         self._draw_times(request)
-        for name in ORIGINS:
-            self._fill_quotes(name)
-        self._warn_in_quotes()
+        self._quotes.fill(self._body, self._content)
+        self._quotes.warn(self._content, self._lookalikes)
         self._arrange()
 
     def _draw_cautions(self, request: Request) -> bool:
@@ -389,39 +387,6 @@ class PromptView(CachedWidget, can_focus=True):
         else:
             head.show(heading, trusted(age.rjust(reserved), MUTED))
 
-    def _fill_quotes(self, name: str) -> None:
-        """Fills the quotes of a section. Quotes are reused, so that moving through the list mounts no widgets."""
-        quotes, blocks = self._quotes[name], self._content.blocks(name)
-        new = [Quote(origin=ORIGINS[name]) for _ in range(len(blocks) - len(quotes))]
-        quotes += new
-        if new:
-            self._body.mount_all(new, before=f"#{name}-quotes-end")
-        for index, quote in enumerate(quotes):
-            quote.display = index < len(blocks)
-            if quote.display:
-                quote.show(blocks[index])
-
-    def _warn_in_quotes(self) -> None:
-        for name in self._content.sections:
-            for quote, block in zip(self._quotes[name], self._content.blocks(name), strict=False):
-                found = self._lookalikes.remarks_for(block.text)
-                quote.warn(found.warnings, found.notes)
-
-    def _with_warnings(self, field: Field) -> Field:
-        found = self._lookalikes.remarks_for(field.value)
-        if not found.warnings and not found.notes:
-            return field
-        return Field(
-            field.label,
-            field.value,
-            field.placeholder,
-            field.old,
-            field.edited,
-            found.warnings,
-            found.notes,
-            field.heading,
-        )
-
     def _arrange(self) -> None:
         """Gives each section its fields and its width."""
         width = self._body_width
@@ -430,13 +395,13 @@ class PromptView(CachedWidget, can_focus=True):
         fields = self._content.fields(opened=self._opened)
         label_width = common_label_width([field for part in fields.values() for field in part], width)
         for id_, part in fields.items():
-            fields[id_] = tuple(self._with_warnings(field) for field in part)
+            fields[id_] = tuple(with_remarks(field, self._lookalikes.remarks_for(field.value)) for field in part)
             self.query_one(f"#{id_}", Fields).show(fields[id_], label_width)
         self._has_warning = (
             any(field.warnings for part in fields.values() for field in part)
             or bool(self._cautions)
             or self._line("prompt-unavailable").display
-            or any(quote.has_warning for quote in self._shown_quotes())
+            or self._quotes.have_warnings
         )
         self._progress.expect(self._parts())
         self.call_after_refresh(self._update_progress)
