@@ -141,7 +141,7 @@ def _shots() -> tuple[Shot, ...]:
         Shot("batch", alike, (100, 24), steps=_keys("space", "space", "space", "A")),
         Shot("summaries-45", everyday, (45, 24)),
         Shot("folded", _folded(), (120, 30)),
-        Shot("folded-45", _folded(), (45, 24)),
+        Shot("folded-45", _folded(), (45, 24), steps=_keys("n")),
         Shot("body", everyday, (120, 30), steps=_keys("f", "/", *"staging", "enter")),
         Shot("body-45", everyday, (45, 24), steps=_keys("f")),
         Shot("rule", (movable(),), (120, 36), steps=_rule_sheet),
