@@ -18,12 +18,14 @@ from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
+from aileron_tui.core.risk import Risk, RiskLevel
 from tests.console import sample_requests as samples
 from tests.console.fixed_clock import fixed_time
 from tests.console.history_gate import HistoryGate, records
+from tests.console.rule_gate import RuleGate, listed, movable, past_calls, prompt_read
 from tests.console.sample_requests import MOVES, NOW, waiting
 from tests.console.screen_app import text
-from tests.console.scripted_gate import ScriptedGate, console
+from tests.console.scripted_gate import console
 
 FOLDER: Final = Path(__file__).parents[1] / "screenshots"
 _PAUSE: Final = 0.1
@@ -54,6 +56,11 @@ def _keys(*keys: str, wait: float = 0.3) -> Steps:
     return press
 
 
+async def _rule_sheet(app: Console, pilot: Pilot[None]) -> None:
+    await prompt_read(app, pilot)
+    await pilot.press("R")
+
+
 @dataclass(frozen=True)
 class Shot:
     """One picture: the waiting requests, the size, the theme, and the keys that are pressed first."""
@@ -77,6 +84,15 @@ def _everyday() -> tuple[Request, ...]:
         waiting(samples.item(move), 2, 252),
         waiting(samples.not_found(), 3, 281),
     )
+
+
+def _folded() -> tuple[Request, ...]:
+    """Four identical requests between others."""
+    inputs = (Row("To", "lin@example.com"), Row("Subject", "Friday, 15:00"))
+    draft = samples.prompt(inputs, action="draft-mail", preview=False, risk=Risk(RiskLevel.NORMAL, "creates something"))
+    before, *after = _everyday()
+    drafts = [waiting(samples.item(draft), number, 230 + number) for number in range(4, 8)]
+    return *drafts, before, *after
 
 
 def _declared(item: Request) -> Request:
@@ -123,6 +139,15 @@ def _shots() -> tuple[Shot, ...]:
             steps=_keys("e", "home", *"lead-", "ctrl+s", wait=0.15),
         ),
         Shot("batch", alike, (100, 24), steps=_keys("space", "space", "space", "A")),
+        Shot("summaries-45", everyday, (45, 24)),
+        Shot("folded", _folded(), (120, 30)),
+        Shot("folded-45", _folded(), (45, 24)),
+        Shot("body", everyday, (120, 30), steps=_keys("f", "/", *"staging", "enter")),
+        Shot("body-45", everyday, (45, 24), steps=_keys("f")),
+        Shot("rule", (movable(),), (120, 36), steps=_rule_sheet),
+        Shot("rule-45", (movable(),), (45, 30), steps=_rule_sheet),
+        Shot("rules", (movable(),), (120, 30), steps=_keys("ctrl+r")),
+        Shot("rules-45", (movable(),), (45, 30), steps=_keys("ctrl+r")),
         Shot("history", everyday, (110, 34), steps=_keys("h", wait=1.5)),
         Shot("light", everyday, theme="aileron-light"),
         Shot("no-colour", everyday, (100, 30), theme="aileron-plain"),
@@ -132,11 +157,12 @@ def _shots() -> tuple[Shot, ...]:
 SHOTS: Final = _shots()
 
 
-class Gate(ScriptedGate):
-    """A gate with waiting requests and a history."""
+class Gate(RuleGate):
+    """A gate with waiting requests, rules and a history."""
 
     def __init__(self, *items: Request) -> None:
-        super().__init__(*items)
+        super().__init__(*items, rules=(listed(1, used=3), listed(2), listed(3, in_force=False)))
+        self.past_calls = past_calls(7)
         self._past = HistoryGate(records(120, NOW))
         self.history = self._past.history  # type: ignore[method-assign]  # the history comes from another scripted gate
 
