@@ -71,7 +71,7 @@ ACTIONS: Final = (
         "rule",
         "R",
         "rule",
-        "Make a rule from the request on screen: it answers calls like this one without asking, until it ends.",
+        "Make a rule that allows calls like this one, without asking, until it ends.",
         KeyGroup.ANSWER,
         rank=8,
         why_unavailable=reasons.no_rule,

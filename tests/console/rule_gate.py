@@ -7,6 +7,7 @@ from datetime import timedelta
 from textual.pilot import Pilot
 
 from aileron_tui.console.app import Console
+from aileron_tui.console.screens.rule import RuleScreen
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt_rows import Row
@@ -18,6 +19,7 @@ from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.errors import NotWaiting
 from tests.console import sample_requests as samples
 from tests.console.sample_requests import NOW
+from tests.console.screen_app import wait_until
 from tests.console.scripted_gate import ScriptedGate
 
 DIGEST = "sha256:" + "1" * 64
@@ -140,3 +142,23 @@ async def prompt_read(app: Console, pilot: Pilot[None]) -> None:
             return
         await pilot.press("enter")
     raise AssertionError("the prompt cannot be read to its end")
+
+
+async def opened(app: Console, pilot: Pilot[None]) -> RuleScreen:
+    """Presses R, once the prompt was read, and waits until the rule is on the sheet."""
+    await prompt_read(app, pilot)
+    await pilot.press("R")
+    assert isinstance(app.screen, RuleScreen)
+    sheet = app.screen
+    await wait_until(pilot, lambda: sheet._offer is not None)
+    return sheet
+
+
+async def read(pilot: Pilot[None], sheet: RuleScreen) -> None:
+    """Reads the sheet to its end."""
+    for _ in range(200):
+        await pilot.pause(0.06)
+        if not sheet._body.unread:
+            return
+        await pilot.press("enter")
+    raise AssertionError("the sheet cannot be read to its end")

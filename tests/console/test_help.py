@@ -64,13 +64,13 @@ async def test_help_can_be_searched_and_left() -> None:
         await pilot.press("slash", *"undo")
         await pilot.pause()
         assert "Cancel the newest approval" in text(app)
-        assert "approve marked" not in text(app)
+        assert "deny with reason" not in text(app)
         await pilot.press("space", *"zzz")
         await pilot.pause()
         assert "No matching keys." in text(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert "approve marked" in text(app)
+        assert "deny with reason" in text(app)
         assert not app.screen.query_one(Input).display
         assert not app.left
         await pilot.press("question_mark")
