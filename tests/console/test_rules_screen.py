@@ -17,6 +17,8 @@ from tests.console.screen_app import async_test, unsafe, wait_until
 from tests.console.scripted_gate import ARMED, Clock, ScriptedGate, console, notifications, shown
 
 SIZES = [(120, 36), (80, 24), (45, 24), (40, 15)]
+LONGEST = 2_000
+"""The most characters of a hostile text on this screen, where every text is drawn several times."""
 
 
 @pytest.fixture(autouse=True)
@@ -167,13 +169,14 @@ async def test_a_rule_made_is_on_the_screen_when_it_is_opened() -> None:
         await wait_until(pilot, lambda: "● Denies move-file from laptop-claude with any inputs" in shown(app))
 
 
-@hostile_texts(parts=6)
+@hostile_texts(parts=8)
 @async_test
 async def test_foreign_text_stays_text_in_the_list(texts: dict[str, str]) -> None:
     gate = RuleGate(movable())
     async with console(gate) as (app, pilot):
         await pilot.press("ctrl+r")
-        for text in texts.values():
+        for long in texts.values():
+            text = long[:LONGEST]
             rule = listed(1, in_force=False, agent=text, action=text, args={text: text, "b": text}, ends=text)
             gate.listed = [replace(rule, in_force=True, made=text, made_by=text, why=text, last_used=text, used=2)]
             await pilot.press("r")

@@ -28,7 +28,7 @@ def later(seconds: float) -> str:
         ({"request": "act-another"}, 403, "wrong_request"),
         ({"digest": "sha256:" + "0" * 64}, 409, "PROMPT_CHANGED"),
         ({"time": later(-600), "expires": later(-300)}, 403, "expired"),
-        ({"time": later(600), "expires": later(700)}, 403, "not_yet_valid"),
+        ({"time": later(864000), "expires": later(864100)}, 403, "not_yet_valid"),
         ({"expires": later(86400)}, 403, "malformed"),
         ({"action": "delete-draft"}, 403, "malformed"),
         ({"connector": "sha256:" + "1" * 64}, 403, "malformed"),

@@ -69,8 +69,14 @@ def run(requests: int = REQUESTS) -> Pace:
                 session.call(waiting.pop(0).call)
         pace.seconds = time.monotonic() - started
         session.terminal.until(lambda text: "nothing waiting" in text, _PATIENCE)
-        pace.done = {str(item.args["id"]) for item in session.service.log if item.happened}
+        _until(session.terminal, lambda: len(_done(session)) == requests)  # the last ones may still be running
+        pace.done = _done(session)
     return pace
+
+
+def _done(session: Session) -> set[str]:
+    """The notes that the service made."""
+    return {str(item.args["id"]) for item in session.service.log if item.happened}
 
 
 def _answer(terminal: Window, pace: Pace) -> None:

@@ -39,7 +39,7 @@ def test_an_action_is_read_whole() -> None:
         (Row("To", "alice@example.com"), Row("Cc", missing=True), Row("Body", "line one\nline two", multiline=True))
     )
     assert prompt.risk.level is RiskLevel.HIGH
-    assert '"send_draft"' in prompt.risk.reason
+    assert prompt.risk.reason == "may send or publish"
     assert made.digest == prompt.digest
     assert made.fields == SEND_DRAFT | {"inputs": []}
 
