@@ -8,16 +8,14 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.rule import RuleReach, RuleVerdict
 from aileron_tui.core.rule_list import RefusedOffer
 from tests.console.fixed_clock import fixed_time
-from tests.console.hostile_texts import hostile_texts
 from tests.console.mouse import click
 from tests.console.rule_gate import HIGH, ONLY_EXACT, RuleGate, movable, opened, past_calls, prompt_read, read
 from tests.console.screen_app import async_test, unsafe, wait_until
 from tests.console.scripted_gate import QUICK, ScriptedGate, console, notifications, shown
 from tests.console.test_lock import Lockable
+from tests.hostile import WORST
 
 LONG = " ".join(f"word{number}" for number in range(150))
-LONGEST = 2_000
-"""The most characters of a hostile text on this screen, where every text is drawn several times."""
 
 
 @pytest.fixture(autouse=True)
@@ -218,14 +216,12 @@ async def test_a_source_without_rules_says_so_on_the_sheet() -> None:
         await wait_until(pilot, lambda: "a daemon has no rules" in shown(app))
 
 
-@hostile_texts(parts=8)
 @async_test
-async def test_foreign_text_stays_text_on_the_sheet(texts: dict[str, str]) -> None:
+async def test_foreign_text_stays_text_on_the_sheet() -> None:
     gate = RuleGate(movable())
     async with console(gate) as (app, pilot):
         await prompt_read(app, pilot)
-        for long in texts.values():
-            text = long[:LONGEST]
+        for text in WORST.values():
             gate.past_calls = [replace(one, outcome=text, asked=text) for one in past_calls(3, file_id=text)]
             gate.refused = (RefusedOffer(text, text),)
             sheet = await opened(app, pilot)

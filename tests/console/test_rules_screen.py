@@ -10,15 +10,13 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.runtime.errors import NoReply
 from tests.console.fixed_clock import fixed_time
-from tests.console.hostile_texts import hostile_texts
 from tests.console.mouse import click
 from tests.console.rule_gate import RuleGate, listed, movable
 from tests.console.screen_app import async_test, unsafe, wait_until
 from tests.console.scripted_gate import ARMED, Clock, ScriptedGate, console, notifications, shown
+from tests.hostile import WORST
 
 SIZES = [(120, 36), (80, 24), (45, 24), (40, 15)]
-LONGEST = 2_000
-"""The most characters of a hostile text on this screen, where every text is drawn several times."""
 
 
 @pytest.fixture(autouse=True)
@@ -169,14 +167,12 @@ async def test_a_rule_made_is_on_the_screen_when_it_is_opened() -> None:
         await wait_until(pilot, lambda: "● Denies move-file from laptop-claude with any inputs" in shown(app))
 
 
-@hostile_texts(parts=8)
 @async_test
-async def test_foreign_text_stays_text_in_the_list(texts: dict[str, str]) -> None:
+async def test_foreign_text_stays_text_in_the_list() -> None:
     gate = RuleGate(movable())
     async with console(gate) as (app, pilot):
         await pilot.press("ctrl+r")
-        for long in texts.values():
-            text = long[:LONGEST]
+        for text in WORST.values():
             rule = listed(1, in_force=False, agent=text, action=text, args={text: text, "b": text}, ends=text)
             gate.listed = [replace(rule, in_force=True, made=text, made_by=text, why=text, last_used=text, used=2)]
             await pilot.press("r")
