@@ -216,6 +216,7 @@ async def test_a_source_without_rules_says_so_on_the_sheet() -> None:
         await wait_until(pilot, lambda: "a daemon has no rules" in shown(app))
 
 
+@pytest.mark.slow
 @async_test
 async def test_foreign_text_stays_text_on_the_sheet() -> None:
     gate = RuleGate(movable())

@@ -167,6 +167,7 @@ async def test_a_rule_made_is_on_the_screen_when_it_is_opened() -> None:
         await wait_until(pilot, lambda: "● Denies move-file from laptop-claude with any inputs" in shown(app))
 
 
+@pytest.mark.slow
 @async_test
 async def test_foreign_text_stays_text_in_the_list() -> None:
     gate = RuleGate(movable())
