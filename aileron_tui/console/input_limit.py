@@ -23,9 +23,10 @@ QUIET_SECONDS: Final = 0.3
 
 _PASTE_START: Final = "\x1b[200~"
 _PASTE_END: Final = "\x1b[201~"
-_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+# Not compiled here, because that takes time before the first frame.
+_SEQUENCE: Final = r"(?s)\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?"
 # Reports of the terminal that must not be lost: its size, the focus, and the end of a paste.
-_REPORT: Final = re.compile(r"\x1b\[(?:48;[0-9;:]*t|[IO]|201~)")
+_REPORT: Final = r"\x1b\[(?:48;[0-9;:]*t|[IO]|201~)"
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ class InputLimit:
         return dropped
 
     def _typed(self, text: str, now: float) -> str:
-        characters, sequences = len(_SEQUENCE.sub("", text)), text.count("\x1b")
+        characters, sequences = len(re.sub(_SEQUENCE, "", text)), text.count("\x1b")
         if characters >= BURST:
             self._burst()
         enough = self._characters.take(characters, now)
@@ -108,8 +109,8 @@ class InputLimit:
             self._flooded()
         if not self._flooding:
             return text
-        self._dropped += len(_REPORT.sub("", text))
-        return "".join(_REPORT.findall(text))
+        self._dropped += len(re.sub(_REPORT, "", text))
+        return "".join(re.findall(_REPORT, text))
 
     def _paste(self, text: str) -> tuple[str, str]:
         """What to pass on of a bracketed paste, and the rest of the text after it."""

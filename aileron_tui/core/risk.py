@@ -5,7 +5,6 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.risk_words import Effect, risk_word
 from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -88,6 +87,8 @@ def by_names(action: str, steps: "Iterable[Step]", *, gated: bool = True) -> Ris
 
 def _of_name(name: str) -> Risk:
     """The risk by the words of one name."""
+    from aileron_tui.core.risk_words import Effect, risk_word  # noqa: PLC0415  # a console only shows the risk
+
     found = risk_word(name)
     if found is None:
         return Risk(RiskLevel.NORMAL, _UNKNOWN)
