@@ -354,6 +354,8 @@ class Board:
         """How many waiting requests the filter lists; counted once for each queue and filter."""
         if not self.filter:
             return self.waiting_count
+        if self.waiting_count == len(self.requests):
+            return len(self.listed)
         if self._counted_listed[0] is not self.queue or self._counted_listed[1] != self.filter:
             self._counted_listed = self.queue, self.filter, sum(map(self.is_waiting, self.listed))
         return self._counted_listed[2]

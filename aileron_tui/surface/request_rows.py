@@ -50,7 +50,7 @@ class RequestRows:
         if self._rows is None:
             self._folded = self._folding.fold(keys, requests, pill) if self._folding.identical else {}
             self._row_keys = {key: first for first, row in self._folded.items() for key in row[1:]}
-            self._rows = [key for key in keys if key not in self._row_keys]
+            self._rows = [key for key in keys if key not in self._row_keys] if self._row_keys else [*keys]
         return self._rows
 
     def append(self, keys: Iterable[str], requests: Mapping[str, Request], pill: Callable[[str], str]) -> None:
