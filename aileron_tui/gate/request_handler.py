@@ -416,6 +416,8 @@ class RequestHandler:
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
             with contextlib.suppress(AileronError):
                 await asyncio.shield(request.recorded)
+            if request.state is not RequestState.PENDING:
+                return  # a rule has answered it meanwhile
             if state is RequestState.WITHDRAWN and not why and (request.polled or request.waiting_clients):
                 return  # an identical call has joined the request meanwhile
             if request.is_recorded:
