@@ -17,7 +17,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_turns import end_turn
-from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
+from aileron_tui.gate.call_inputs import effect_of, fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.large_values import work_on
@@ -57,7 +57,8 @@ class RequestHandler:
                 request = self.new_request(action, args, asker, agent)
                 if refused := self._limit_reply(request):
                     return refused
-                request.repeats = gate_state.unknown_calls.get(call, "")
+                if gate_state.unknown_calls:
+                    request.repeats = gate_state.unknown_calls.get(effect_of(agent, action.name, args), "")
                 by_rule = self.answering(request)
                 if by_rule is None and (refused := self._asking_limit_reply(agent)):
                     return refused
