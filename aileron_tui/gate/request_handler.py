@@ -34,6 +34,14 @@ _RULED_SECONDS: Final = 20.0
 """How long the reply to a call that a rule answered is held for its result, even if the agent did not ask for that."""
 
 
+class CallNotAccepted(AileronError):
+    """A call is refused with this reply, although its request was already made."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__("the call was refused")
+        self.reply = reply
+
+
 class RequestHandler:
     """Creates requests and delivers their results to agents."""
 
@@ -65,6 +73,8 @@ class RequestHandler:
                 gate_state.add(request)
                 gate_state.spawn(by_rule or self.record_and_open(request))
             return await self._wait(request, wait)
+        except CallNotAccepted as refused:
+            return refused.reply
         except AileronError as error:
             return replies.not_recorded(error)
 
@@ -177,17 +187,29 @@ class RequestHandler:
             return
         await self._open_or_withdraw(request, unshowable)
 
-    async def open_recorded(self, request: GateRequest) -> None:
-        """Opens a request that is recorded and that no rule answered."""
-        await self._open_or_withdraw(request, await self._render(request))
+    async def open_unruled(self, request: GateRequest, *, recorded: bool) -> None:
+        """Opens a request that no rule answered, unless its agent has asked too often."""
+        if refused := self._asking_limit_reply(request.agent):
+            try:
+                if recorded:
+                    await self._record_withdrawn(request, "the agent asked too often")
+            finally:
+                self.drop(request, CallNotAccepted(refused))
+        elif recorded:
+            await self._open_or_withdraw(request, await self._render(request))
+        else:
+            await self.record_and_open(request)
 
     async def _open_or_withdraw(self, request: GateRequest, unshowable: Exception | None) -> None:
         if unshowable:
             self.drop(request, unshowable)
-            body: JsonObject = {"error": "nothing was run: the request could not be shown"}
-            await self._gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, body, request.id))
+            await self._record_withdrawn(request, "the request could not be shown")
         else:
             self.open(request)
+
+    async def _record_withdrawn(self, request: GateRequest, why: str) -> None:
+        body: JsonObject = {"error": f"nothing was run: {why}"}
+        await self._gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, body, request.id))
 
     async def _render(self, request: GateRequest) -> Exception | None:
         """Builds what approvers are shown while the disk is busy; it is cached. Returns why that is not possible."""
@@ -417,11 +439,9 @@ class RequestHandler:
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
             with contextlib.suppress(AileronError):
                 await asyncio.shield(request.recorded)
-            if request.state is not RequestState.PENDING:
-                return  # a rule has answered it meanwhile
             if state is RequestState.WITHDRAWN and not why and (request.polled or request.waiting_clients):
                 return  # an identical call has joined the request meanwhile
-            if request.is_recorded:
+            if request.is_waiting:  # a rule may have answered it meanwhile
                 request.error = why
                 result = agent_replies.ended(request.id, state, f"nothing was run: {why}" if why else "")
                 entry = EntryDraft(kind, {"error": why} if why else {}, request.id)

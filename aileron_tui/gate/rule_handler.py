@@ -101,15 +101,17 @@ class RuleHandler:
     async def _answer(self, request: GateRequest, call: RuleCall, *, denied: bool) -> None:
         """Records and answers a request whose answer does not depend on a preview."""
         try:
-            answered = await self._try_now(request, call) if denied else await self._try(request, call)
+            if denied:
+                answered = await self._try_now(request, call, may_start=False)
+            else:
+                answered = await self._try(request, call)
         except BaseException as error:
             self._requests.drop(request, error)
             if not isinstance(error, Exception):
                 raise
             return
         if not answered:
-            self._gate_state.asking_limit.ask(request.agent)  # only counts it: it is too late to refuse it
-            await self._requests.record_and_open(request)
+            await self._requests.open_unruled(request, recorded=False)
 
     async def _answer_with_preview(self, request: GateRequest) -> None:
         """Records a request, fetches its preview, and answers it if a rule covers what the preview shows."""
@@ -129,8 +131,7 @@ class RuleHandler:
             else:
                 log.warning("the rules for %s could not be applied: %s", request.id, inline(str(error)))
         if not answered and request.state is RequestState.PENDING:
-            self._gate_state.asking_limit.ask(request.agent)  # only counts it: it is too late to refuse it
-            await self._requests.open_recorded(request)
+            await self._requests.open_unruled(request, recorded=True)
 
     async def _try(self, request: GateRequest, call: RuleCall | None = None) -> bool:
         """Answers a request by a rule that is in force now; returns False if it must be asked about.
@@ -152,7 +153,8 @@ class RuleHandler:
         except TimeoutError:
             return False
 
-    async def _try_now(self, request: GateRequest, call: RuleCall | None) -> bool:
+    async def _try_now(self, request: GateRequest, call: RuleCall | None, *, may_start: bool = True) -> bool:
+        """Answers a request now. `may_start` says that nothing else may begin on its connectors."""
         state, recorded = self._gate_state, call is None
         if call is None:
             if not await self._fetch(request):
@@ -166,7 +168,8 @@ class RuleHandler:
             return False
         allowed = found.verdict is RuleVerdict.ALLOW
         if allowed and (
-            self._requests.is_outdated(request)
+            not may_start
+            or self._requests.is_outdated(request)
             or state.is_late(request)
             or state.health.problem(OUTBOX)
             or self._agents.current().is_revoked(request.agent)
