@@ -6,7 +6,8 @@ that need no approval get their turn in between.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from aileron_tui.core.action import Action
@@ -19,6 +20,7 @@ from aileron_tui.core.rule_match import RuleCall, answer, may_depend_on_preview,
 from aileron_tui.core.rule_words import denial_reason
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.paths import paths
 from aileron_tui.gate import agent_replies
 from aileron_tui.gate.agent_registry import AgentRegistry
 from aileron_tui.gate.connector_activity import connector_names
@@ -57,6 +59,13 @@ class RuleHandler:
         self._agents = agents
         self._rules = rules
         self._turns: dict[str, asyncio.Lock] = {}
+        setup, here = gate_state.setup, paths()
+        cache = (setup.cache,) if setup.cache else ()
+        self._own = tuple(
+            _spellings(
+                (setup.data, setup.manifests, *cache, here.config, here.keyring, here.data, here.keys, here.cache)
+            )
+        )
         self._runs: dict[str, tuple[Sandbox, Action, str]] = {}
 
     def answering(self, request: GateRequest) -> Coroutine[Any, Any, None] | None:
@@ -78,7 +87,6 @@ class RuleHandler:
         preview = request.preview
         shown = preview.digest if preview else None if request.preview_state is not PreviewState.NONE else ""
         large = request.size > LARGE_BYTES
-        own = (str(self._gate_state.setup.data), str(self._gate_state.setup.manifests))
         return RuleCall(
             agent=request.agent,
             action=request.action.name,
@@ -88,7 +96,7 @@ class RuleHandler:
             shown=shown,
             risk=request.risk.level,
             warning=_LARGE if large else _warning(request),
-            protected="" if large else protected_in(request.call, request.asker.folder, own),
+            protected="" if large else protected_in(request.call, request.asker.folder, self._own),
         )
 
     def _what_runs(self, request: GateRequest) -> str:
@@ -219,6 +227,15 @@ class RuleHandler:
             await self._requests.ends.keep_result(result, request.fingerprint)
             gate_state.end(request, RequestState.DENIED, result)
         return True
+
+
+def _spellings(own: Iterable[Path]) -> Iterator[str]:
+    """The ways in which files of this program can be named: with links and without, and from the home folder."""
+    home = Path.home()
+    for path in {spelled for path in own for spelled in (path.absolute(), path.resolve())}:
+        yield str(path)
+        if path != home and path.is_relative_to(home):
+            yield from (f"{start}/{path.relative_to(home)}" for start in ("~", "$HOME", "${HOME}"))
 
 
 def _warning(request: GateRequest) -> str:
