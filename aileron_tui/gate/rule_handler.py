@@ -60,12 +60,8 @@ class RuleHandler:
         self._rules = rules
         self._turns: dict[str, asyncio.Lock] = {}
         setup, here = gate_state.setup, paths()
-        cache = (setup.cache,) if setup.cache else ()
-        self._own = tuple(
-            _spellings(
-                (setup.data, setup.manifests, *cache, here.config, here.keyring, here.data, here.keys, here.cache)
-            )
-        )
+        of_user = (here.config, here.keyring, here.data, here.keys, here.cache)
+        self._own = tuple(_spellings((setup.data, setup.manifests, setup.cache or here.cache, *of_user)))
         self._runs: dict[str, tuple[Sandbox, Action, str]] = {}
 
     def answering(self, request: GateRequest) -> Coroutine[Any, Any, None] | None:
@@ -232,7 +228,7 @@ class RuleHandler:
 def _spellings(own: Iterable[Path]) -> Iterator[str]:
     """The ways in which files of this program can be named: with links and without, and from the home folder."""
     home = Path.home()
-    for path in {spelled for path in own for spelled in (path.absolute(), path.resolve())}:
+    for path in {spelled for file in own for spelled in (file.absolute(), file.resolve())}:
         yield str(path)
         if path != home and path.is_relative_to(home):
             yield from (f"{start}/{path.relative_to(home)}" for start in ("~", "$HOME", "${HOME}"))
