@@ -7,8 +7,8 @@ A name that is only mentioned is found too; then a rule spares no prompt, which 
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -20,7 +20,7 @@ _MCP: Final = "settings of MCP servers"
 _SHELL: Final = "a start-up file of a shell"
 _OWN: Final = "the files of aileron-tui"
 
-# Names in lower case. A name with a slash is a folder and a name in it.
+# Names in lower case. A name with a slash is a folder and a name in it, wherever that folder is.
 _NAMES: Final = {
     _GIT: (".git", "git~1", ".gitconfig", ".gitmodules", ".config/git"),
     _MCP: (".mcp.json", "mcp.json", "mcp_config.json", "claude_desktop_config.json"),
@@ -49,8 +49,8 @@ _NAMES: Final = {
         ".config/goose",
         ".config/zed",
         ".config/github-copilot",
-        "/etc/claude-code",
-        "/etc/codex",
+        "etc/claude-code",
+        "etc/codex",
         "claudecode/managed-settings.json",
         "managed-settings.json",
         ".github/hooks",
@@ -85,16 +85,16 @@ _NAMES: Final = {
         ".config/environment.d",
         "profile.ps1",
         "microsoft.powershell_profile.ps1",
-        "/etc/profile",
-        "/etc/profile.d",
-        "/etc/environment",
-        "/etc/bash.bashrc",
-        "/etc/bashrc",
-        "/etc/zsh",
-        "/etc/zshrc",
-        "/etc/zshenv",
-        "/etc/zprofile",
-        "/etc/fish",
+        "etc/profile",
+        "etc/profile.d",
+        "etc/environment",
+        "etc/bash.bashrc",
+        "etc/bashrc",
+        "etc/zsh",
+        "etc/zshrc",
+        "etc/zshenv",
+        "etc/zprofile",
+        "etc/fish",
     ),
     _OWN: (
         ".aileron",
@@ -110,8 +110,11 @@ _OUTSIDE: Final = r"[\w.~$%+@-]"
 """A character that continues a file name."""
 
 _SLASHES: Final = re.compile(r"[/\\]+(?:\.?[/\\]+)*")
-_UP: Final = re.compile(r"(?:^|(?<=[^\w.~$%+@/-])|(?<=/))[^/\s]+/\.\.(?=/|$)")
-_MOST_DECODING: Final = 3
+_WORD: Final = re.compile(r"[\w.~$%+@/-]+")
+_KEPT: Final = 16
+"""How many folders are looked at before and after a `..`."""
+
+_MOST_DECODING: Final = 5
 
 
 _KINDS: Final = {name: kind for kind, names in _NAMES.items() for name in names}
@@ -139,8 +142,12 @@ def _names_in(form: str) -> Iterator[str]:
 
 @cache
 def _whole(name: str) -> re.Pattern[str]:
-    """Matches a name as a whole. Some systems ignore dots and blanks at the end of a name."""
-    return re.compile(rf"(?<!{_OUTSIDE}){re.escape(name)}(?=[. ]*(?:$|[^\w.~$%+@ -]|\s))")
+    """Matches a name as a whole, also after `@` and after an option of one letter.
+
+    Some systems ignore dots and blanks at the end of a name.
+    """
+    before = rf"(?:(?<!{_OUTSIDE})|(?<=@)|(?<=\s-\w)|(?<=^-\w))"
+    return re.compile(rf"{before}{re.escape(name)}(?=[. ]*(?:$|[^\w.~$%+@ -]|\s))")
 
 
 def protected_path(text: str, own: Iterable[str] = ()) -> str:
@@ -162,20 +169,98 @@ def protected_path(text: str, own: Iterable[str] = ()) -> str:
 
 
 def protected_value(value: Json, own: Iterable[str] = ()) -> str:
-    """What the texts of a JSON value name that no rule may allow a change to, in words, or ""."""
-    return protected_path("\n".join(_texts(value)), own)
+    """What the texts of a JSON value name that no rule may allow a change to, in words, or "".
+
+    A folder may be in one text and the name in it in another.
+    """
+    texts, own = tuple(dict.fromkeys(_texts(value))), tuple(own)
+    found = (kind for text in texts if (kind := protected_path(text, own)))
+    return next(found, "") or _protected_in_parts(texts, own)
+
+
+def _protected_in_parts(texts: Iterable[str], own: tuple[str, ...]) -> str:
+    """What two texts name together: one ends with a folder, and one begins with a name in it."""
+    paths = {_resolved(form) for text in texts for form in _decoded(text)}
+    cuts = _cuts(own)
+    rests = [rest for path in paths for end in _ends(path) for rest in cuts.get(end, ())]
+    starts = {start for path in paths for start in _starts(path)} if rests else set()
+    return next((kind for rest, kind in rests if rest in starts), "")
+
+
+@lru_cache(maxsize=8)
+def _cuts(own: tuple[str, ...]) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """The folders of protected names, each with the rests of these names and what they are."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, kind in (*_KINDS.items(), *((_normal(folder).strip("/"), _OWN) for folder in own)):
+        parts = name.split("/")
+        for cut in range(1, len(parts)):
+            found.setdefault("/".join(parts[:cut]), []).append(("/".join(parts[cut:]), kind))
+    return found
+
+
+def _ends(path: str) -> Iterator[str]:
+    parts = path.rsplit("/", _KEPT)
+    return ("/".join(parts[-count:]) for count in range(1, len(parts) + 1))
+
+
+def _starts(path: str) -> Iterator[str]:
+    parts = path.split("/", _KEPT)
+    return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
 
 
 def _forms(text: str) -> Iterator[str]:
     """The text in the forms in which a program may read it as a path."""
+    for form in _decoded(text):
+        yield form
+        if "/.." in form:
+            yield "\n".join(_after_parents(form))
+
+
+def _decoded(text: str) -> Iterator[str]:
     for _ in range(_MOST_DECODING):
-        normal = _normal(text)
-        yield normal
-        if "/.." in normal and (short := _without_parents(normal)) != normal:
-            yield short
+        text = _normal(text)
+        yield text
         if "%" not in text or (decoded := unquote(text)) == text:
             return
         text = decoded
+
+
+def _after_parents(text: str) -> Iterator[str]:
+    """The parts of paths that only resolving `..` brings together.
+
+    A blank may end a path or be a part of a name, so that words, lines and the whole text are read as paths.
+    """
+    for path in {*_WORD.findall(text), *text.split("\n"), text}:
+        if "/.." in path:
+            yield from _brought_together(path)
+
+
+def _brought_together(path: str) -> Iterator[str]:
+    folders: list[str] = []
+    went_up, mark = False, -1
+    for name in (*path.split("/"), ".."):
+        if name == "..":
+            if mark >= 0:
+                yield f"/{'/'.join(folders[max(0, mark - _KEPT) : mark + _KEPT])}"
+            del folders[-1:]
+            went_up, mark = True, -1
+        elif name not in ("", "."):
+            mark = len(folders) if went_up else mark
+            went_up = False
+            folders.append(name)
+
+
+def _resolved(path: str) -> str:
+    """The path without `..`, as a program makes it that resolves paths by their text."""
+    if "/" not in path:
+        return path
+    folders: list[str] = []
+    for name in path.split("/"):
+        if name == "..":
+            del folders[-1:]
+        elif name not in ("", "."):
+            folders.append(name)
+    return "/".join(folders)
 
 
 def _normal(text: str) -> str:
@@ -185,16 +270,6 @@ def _normal(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     visible = "".join(character for character in folded if unicodedata.category(character) not in ("Cf", "Mn"))
     return _SLASHES.sub("/", visible)
-
-
-def _without_parents(text: str) -> str:
-    """The text with `folder/..` removed, as a program does that resolves paths by their text."""
-    for _ in range(100):
-        shorter = _SLASHES.sub("/", _UP.sub("", text))
-        if shorter == text:
-            break
-        text = shorter
-    return text
 
 
 def _texts(value: Json) -> Iterator[str]:

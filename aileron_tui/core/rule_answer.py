@@ -69,6 +69,7 @@ def request_call(request: JsonObject, runs: str, shown: str | None) -> RuleCall:
         runs=runs,
         shown=shown,
         risk=_LEVELS.get(str(risk), RiskLevel.HIGH),
+        warning="the call may have taken effect already" if request.get("after") else "",
         protected=protected_value(inputs),
     )
 

@@ -13,7 +13,7 @@ from typing import Final
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonError, JsonObject, canonical
 from aileron_tui.core.plain_command import plain_commands
-from aileron_tui.core.protected_paths import protected_path, protected_value
+from aileron_tui.core.protected_paths import protected_value
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.rule import CallKind, Rule, RuleReach, RuleVerdict
@@ -76,7 +76,7 @@ def protected_in(call: ResolvedCall, folder: str, own: Iterable[str] = ()) -> st
     """What a call names that no rule may allow a change to, in words, or ""."""
     own = tuple(own)
     values = (call.args, *(step.inputs for step in call.steps))
-    return next((found for value in values if (found := protected_value(value, own))), protected_path(folder, own))
+    return next((found for value in values if (found := protected_value([folder, value], own))), "")
 
 
 def is_over(rule: Rule, now: datetime) -> bool:

@@ -62,6 +62,11 @@ def fingerprint(agent: str, asker: Asker, action: str, args: bytes) -> str:
     return hashlib.sha256(b"%b,%b]" % (caller[:-1], args)).hexdigest()
 
 
+def effect_of(agent: str, action: str, args: JsonObject) -> str:
+    """Returns a hash that is equal for calls with the same effect, whatever the agent calls itself or its session."""
+    return fingerprint(agent, Asker(), action, canonical(args))
+
+
 def _unknown_input(name: str, declared: dict[str, Input]) -> str:
     known = ", ".join(declared) or "none"
     return f'"{name}" is not an input of this action; expected: {known}'

@@ -23,6 +23,7 @@ from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
 from aileron_tui.files.config import Config
 from aileron_tui.gate.agent_shares import AgentShares, Share
 from aileron_tui.gate.asking_limit import AskingLimit
+from aileron_tui.gate.call_inputs import effect_of
 from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn, connector_names
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_health import GateHealth
@@ -210,12 +211,27 @@ class GateState:
         request.forget_rendered()
 
     def _note_unknown(self, request: GateRequest) -> None:
-        """Remembers calls that may have taken effect, so that the prompt of an identical call can say so."""
-        self.unknown_calls.pop(request.fingerprint, None)
-        if request.state is RequestState.UNKNOWN:
-            self.unknown_calls[request.fingerprint] = request.id
-            if len(self.unknown_calls) > _MAX_UNKNOWN_CALLS:
-                del self.unknown_calls[next(iter(self.unknown_calls))]
+        """Remembers calls that may have taken effect, so that the prompt of an identical call can say so.
+
+        Only the success of a call that an approver allowed in spite of that ends it: an agent can withdraw its request
+        or let it expire.
+        """
+        is_unknown = request.state in (RequestState.UNKNOWN, RequestState.INTERRUPTED)
+        if not is_unknown and not (request.repeats and request.state is RequestState.EXECUTED):
+            return
+        for args in (request.args, *([request.edited_from.args] if request.edited_from else ())):
+            effect = effect_of(request.agent, request.action.name, args)
+            if is_unknown:
+                self.note_unknown(effect, request.id)
+            elif self.unknown_calls.get(effect) == request.repeats:
+                del self.unknown_calls[effect]
+
+    def note_unknown(self, effect: str, id_: str) -> None:
+        """Remembers that a call with this effect, made by this request, may have taken effect."""
+        self.unknown_calls.pop(effect, None)
+        self.unknown_calls[effect] = id_
+        if len(self.unknown_calls) > _MAX_UNKNOWN_CALLS:
+            del self.unknown_calls[next(iter(self.unknown_calls))]
 
     def announce(self, request: GateRequest) -> None:
         """Reports a change of a request to the watchers. One that a rule answered was never shown to those who come."""

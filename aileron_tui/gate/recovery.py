@@ -12,7 +12,7 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.gate import agent_replies
-from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
+from aileron_tui.gate.call_inputs import effect_of, fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState
 from aileron_tui.gate.op_runner import OpRunner
@@ -50,10 +50,9 @@ async def recover(gate_state: GateState, requests: RequestHandler, op_runner: Op
         gate_state.add(request)
         requests.open(request)
     await _expire(gate_state, late)
-    unknown = HistoryFilter(outcomes=(RequestState.UNKNOWN,))
+    unknown = HistoryFilter(outcomes=(RequestState.UNKNOWN, RequestState.INTERRUPTED))
     for record in reversed(gate_state.reader.page(unknown, limit=_MAX_RESTORED)):
-        if call := _call_of(gate_state, record):
-            gate_state.unknown_calls[call] = record.id
+        _note_unknown(gate_state, record)
     not_run = HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
     for record in gate_state.reader.page(not_run, limit=_MAX_RESTORED):
         await _restore_result(gate_state, record)
@@ -172,6 +171,18 @@ def _call_of(gate_state: GateState, record: HistoryRecord) -> str:
     if not isinstance(args, dict):
         return ""
     return fingerprint(owner(record), _asker(record, body), record.action, canonical(args))
+
+
+def _note_unknown(gate_state: GateState, record: HistoryRecord) -> None:
+    """Notes that a call may have taken effect, unless it was interrupted, asked about again, and ran after that."""
+    made, *later = gate_state.reader.of_request(record.id)
+    for id_ in (entry.body.get("asked_again") for entry in later):
+        again = gate_state.reader.find(id_) if isinstance(id_, str) else None
+        if again and again.outcome == RequestState.EXECUTED:
+            return
+    args = made.body.get("args")
+    if isinstance(args, dict):
+        gate_state.note_unknown(effect_of(owner(record), record.action, args), record.id)
 
 
 def _end_kind(result: StoredResult) -> EntryKind:

@@ -17,7 +17,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_turns import end_turn
-from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
+from aileron_tui.gate.call_inputs import effect_of, fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.large_values import work_on
@@ -32,6 +32,14 @@ _MIN_WAIT_FOR_REMINDER: Final = 1.0
 _SHORTEST_TIMER: Final = 0.01
 _RULED_SECONDS: Final = 20.0
 """How long the reply to a call that a rule answered is held for its result, even if the agent did not ask for that."""
+
+
+class CallNotAccepted(AileronError):
+    """A call is refused with this reply, although its request was already made."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__("the call was refused")
+        self.reply = reply
 
 
 class RequestHandler:
@@ -57,13 +65,16 @@ class RequestHandler:
                 request = self.new_request(action, args, asker, agent)
                 if refused := self._limit_reply(request):
                     return refused
-                request.repeats = gate_state.unknown_calls.get(call, "")
+                if gate_state.unknown_calls:
+                    request.repeats = gate_state.unknown_calls.get(effect_of(agent, action.name, args), "")
                 by_rule = self.answering(request)
                 if by_rule is None and (refused := self._asking_limit_reply(agent)):
                     return refused
                 gate_state.add(request)
                 gate_state.spawn(by_rule or self.record_and_open(request))
             return await self._wait(request, wait)
+        except CallNotAccepted as refused:
+            return refused.reply
         except AileronError as error:
             return replies.not_recorded(error)
 
@@ -176,17 +187,29 @@ class RequestHandler:
             return
         await self._open_or_withdraw(request, unshowable)
 
-    async def open_recorded(self, request: GateRequest) -> None:
-        """Opens a request that is recorded and that no rule answered."""
-        await self._open_or_withdraw(request, await self._render(request))
+    async def open_unruled(self, request: GateRequest, *, recorded: bool) -> None:
+        """Opens a request that no rule answered, unless its agent has asked too often."""
+        if refused := self._asking_limit_reply(request.agent):
+            try:
+                if recorded:
+                    await self._record_withdrawn(request, "the agent asked too often")
+            finally:
+                self.drop(request, CallNotAccepted(refused))
+        elif recorded:
+            await self._open_or_withdraw(request, await self._render(request))
+        else:
+            await self.record_and_open(request)
 
     async def _open_or_withdraw(self, request: GateRequest, unshowable: Exception | None) -> None:
         if unshowable:
             self.drop(request, unshowable)
-            body: JsonObject = {"error": "nothing was run: the request could not be shown"}
-            await self._gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, body, request.id))
+            await self._record_withdrawn(request, "the request could not be shown")
         else:
             self.open(request)
+
+    async def _record_withdrawn(self, request: GateRequest, why: str) -> None:
+        body: JsonObject = {"error": f"nothing was run: {why}"}
+        await self._gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, body, request.id))
 
     async def _render(self, request: GateRequest) -> Exception | None:
         """Builds what approvers are shown while the disk is busy; it is cached. Returns why that is not possible."""
@@ -418,7 +441,7 @@ class RequestHandler:
                 await asyncio.shield(request.recorded)
             if state is RequestState.WITHDRAWN and not why and (request.polled or request.waiting_clients):
                 return  # an identical call has joined the request meanwhile
-            if request.is_recorded:
+            if request.is_waiting:  # a rule may have answered it meanwhile
                 request.error = why
                 result = agent_replies.ended(request.id, state, f"nothing was run: {why}" if why else "")
                 entry = EntryDraft(kind, {"error": why} if why else {}, request.id)

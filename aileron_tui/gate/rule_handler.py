@@ -6,7 +6,8 @@ that need no approval get their turn in between.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from aileron_tui.core.action import Action
@@ -19,6 +20,7 @@ from aileron_tui.core.rule_match import RuleCall, answer, may_depend_on_preview,
 from aileron_tui.core.rule_words import denial_reason
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.paths import paths
 from aileron_tui.gate import agent_replies
 from aileron_tui.gate.agent_registry import AgentRegistry
 from aileron_tui.gate.connector_activity import connector_names
@@ -57,6 +59,9 @@ class RuleHandler:
         self._agents = agents
         self._rules = rules
         self._turns: dict[str, asyncio.Lock] = {}
+        setup, here = gate_state.setup, paths()
+        of_user = (here.config, here.keyring, here.data, here.keys, here.cache)
+        self._own = tuple(_spellings((setup.data, setup.manifests, setup.cache or here.cache, *of_user)))
         self._runs: dict[str, tuple[Sandbox, Action, str]] = {}
 
     def answering(self, request: GateRequest) -> Coroutine[Any, Any, None] | None:
@@ -78,7 +83,6 @@ class RuleHandler:
         preview = request.preview
         shown = preview.digest if preview else None if request.preview_state is not PreviewState.NONE else ""
         large = request.size > LARGE_BYTES
-        own = (str(self._gate_state.setup.data), str(self._gate_state.setup.manifests))
         return RuleCall(
             agent=request.agent,
             action=request.action.name,
@@ -88,7 +92,7 @@ class RuleHandler:
             shown=shown,
             risk=request.risk.level,
             warning=_LARGE if large else _warning(request),
-            protected="" if large else protected_in(request.call, request.asker.folder, own),
+            protected="" if large else protected_in(request.call, request.asker.folder, self._own),
         )
 
     def _what_runs(self, request: GateRequest) -> str:
@@ -101,15 +105,17 @@ class RuleHandler:
     async def _answer(self, request: GateRequest, call: RuleCall, *, denied: bool) -> None:
         """Records and answers a request whose answer does not depend on a preview."""
         try:
-            answered = await self._try_now(request, call) if denied else await self._try(request, call)
+            if denied:
+                answered = await self._try_now(request, call, may_start=False)
+            else:
+                answered = await self._try(request, call)
         except BaseException as error:
             self._requests.drop(request, error)
             if not isinstance(error, Exception):
                 raise
             return
         if not answered:
-            self._gate_state.asking_limit.ask(request.agent)  # only counts it: it is too late to refuse it
-            await self._requests.record_and_open(request)
+            await self._requests.open_unruled(request, recorded=False)
 
     async def _answer_with_preview(self, request: GateRequest) -> None:
         """Records a request, fetches its preview, and answers it if a rule covers what the preview shows."""
@@ -129,8 +135,7 @@ class RuleHandler:
             else:
                 log.warning("the rules for %s could not be applied: %s", request.id, inline(str(error)))
         if not answered and request.state is RequestState.PENDING:
-            self._gate_state.asking_limit.ask(request.agent)  # only counts it: it is too late to refuse it
-            await self._requests.open_recorded(request)
+            await self._requests.open_unruled(request, recorded=True)
 
     async def _try(self, request: GateRequest, call: RuleCall | None = None) -> bool:
         """Answers a request by a rule that is in force now; returns False if it must be asked about.
@@ -152,7 +157,8 @@ class RuleHandler:
         except TimeoutError:
             return False
 
-    async def _try_now(self, request: GateRequest, call: RuleCall | None) -> bool:
+    async def _try_now(self, request: GateRequest, call: RuleCall | None, *, may_start: bool = True) -> bool:
+        """Answers a request now. `may_start` says that nothing else may begin on its connectors."""
         state, recorded = self._gate_state, call is None
         if call is None:
             if not await self._fetch(request):
@@ -166,7 +172,8 @@ class RuleHandler:
             return False
         allowed = found.verdict is RuleVerdict.ALLOW
         if allowed and (
-            self._requests.is_outdated(request)
+            not may_start
+            or self._requests.is_outdated(request)
             or state.is_late(request)
             or state.health.problem(OUTBOX)
             or self._agents.current().is_revoked(request.agent)
@@ -216,6 +223,15 @@ class RuleHandler:
             await self._requests.ends.keep_result(result, request.fingerprint)
             gate_state.end(request, RequestState.DENIED, result)
         return True
+
+
+def _spellings(own: Iterable[Path]) -> Iterator[str]:
+    """The ways in which files of this program can be named: with links and without, and from the home folder."""
+    home = Path.home()
+    for path in {spelled for file in own for spelled in (file.absolute(), file.resolve())}:
+        yield str(path)
+        if path != home and path.is_relative_to(home):
+            yield from (f"{start}/{path.relative_to(home)}" for start in ("~", "$HOME", "${HOME}"))
 
 
 def _warning(request: GateRequest) -> str:

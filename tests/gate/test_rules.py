@@ -177,6 +177,32 @@ def test_a_protected_path_is_asked_about(env: GateEnv, text: str) -> None:
     run_async(work())
 
 
+def test_all_files_of_the_program_are_protected_however_they_are_named(
+    env: GateEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path, target_is_directory=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AILERON_TUI_HOME", str(tmp_path / "linked" / "tui"))
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            await make_from(env, gate, await waiting(gate, "draft-mail", **MAIL), RuleReach.ANY)
+            for name in (
+                f"{tmp_path}/linked/tui/config.toml",
+                f"{tmp_path}/tui/config.toml",
+                f"{tmp_path}/tui/keys/tester.json",
+                "~/tui/keyring.json",
+                "$HOME/data/ledger.db",
+                "${HOME}/linked/tui/cache/x",
+                "~/manifests/actions",
+            ):
+                assert is_asked(await call(gate, "draft-mail", **MAIL | {"subject": name})), name
+            reply = await call(gate, "draft-mail", **MAIL | {"subject": "~/notes/config.toml"})
+            assert reply.body["status"] == "completed"
+
+    run_async(work())
+
+
 def test_high_risk_is_offered_only_as_an_exact_call(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
