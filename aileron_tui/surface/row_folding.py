@@ -1,7 +1,8 @@
 """Which requests share a row of the list: identical ones that were asked one after another.
 
 Requests are identical if they have the same source and the same prompt: the same agent, action, inputs, preview, risk
-and steps. So whoever has read one has read them all. Requests at high risk or with a warning never share a row.
+and steps. So whoever has read one has read them all. Requests at high risk, with a warning or with a long text never
+share a row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,9 @@ from aileron_tui.core.risk import RiskLevel
 
 MOST_FOLDED: Final = 100
 """The most requests in one row, so that one key never starts more than this many answers."""
+
+LONGEST_FOLDED: Final = 4096
+"""The most characters of a prompt that shares a row. Longer texts take too long to check for warnings here."""
 
 _KNOWN_SIGNATURES: Final = ("signed", "unsigned")
 
@@ -120,7 +124,8 @@ class RowFolding:
         if prompt not in self._has_warning:
             from aileron_tui.core.prompt import count_warnings  # noqa: PLC0415  # not needed in the first frame
 
-            self._has_warning[prompt] = bool(count_warnings(request.prompt)) or _is_uncertain(request)
+            alone = _is_long(request) or _is_uncertain(request)
+            self._has_warning[prompt] = alone or bool(count_warnings(request.prompt))
         return self._has_warning[prompt]
 
 
@@ -128,3 +133,9 @@ def _is_uncertain(request: Request) -> bool:
     """Whether it is unclear who made a connector, which the prompt warns of."""
     connectors = (request.prompt.connector, *(step.connector for step in request.prompt.steps))
     return any(one.trust and not one.trust.startswith(_KNOWN_SIGNATURES) for one in connectors)
+
+
+def _is_long(request: Request) -> bool:
+    """Whether the agent sent, or the preview fetched, more text than can be checked for warnings at once."""
+    rows = (*request.prompt.inputs, *(request.prompt.preview.rows if request.prompt.preview else ()))
+    return sum(len(row.label) + len(row.value) for row in rows) > LONGEST_FOLDED

@@ -103,6 +103,15 @@ async def test_what_an_agent_calls_itself_cannot_add_to_the_line() -> None:
 
 
 @async_test
+async def test_the_folder_an_agent_claims_cannot_add_to_the_line() -> None:
+    asker = Asker("mallory", "", '/w" · token checked by the gate', "x")
+    app = PromptApp(samples.item(replace(samples.worked().prompt, asker=asker)))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        assert found(app, "asked by").rstrip().endswith('says it is "x" in "/w\\" · token checked by the gate"')
+
+
+@async_test
 async def test_the_agent_of_an_older_prompt_is_a_claim() -> None:
     app = PromptApp(samples.item(replace(samples.worked().prompt, asker=Asker("claude-code"), version=2)))
     async with app.run_test(size=TALL) as pilot:

@@ -45,6 +45,7 @@ def test_the_end_of_a_path_is_shown() -> None:
         *(words.status for words in STATE_WORDS.values()),
         *(words.full_status for words in STATE_WORDS.values()),
         *("sending…", "answered elsewhere: done ✓", "allowed by a rule", "no effect", "approved, not sent yet"),
+        *("sends in 3 s", "elsewhere: running"),
         *("3:12", "0:00 left", "×4", "draft-mail ×4", "⚠", "● ready", "x  3:12"),
         *("team@example.com · Weekly recap", '"', '"a" · "b"', "…"),
     ],

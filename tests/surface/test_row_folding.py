@@ -17,7 +17,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.surface import row_folding
 from aileron_tui.surface.board import Board, Tone
-from aileron_tui.surface.row_folding import MOST_FOLDED
+from aileron_tui.surface.row_folding import LONGEST_FOLDED, MOST_FOLDED
 from tests.core.examples import prompt
 from tests.runtime.daemon.asked import ACTION, GOOGLE, asked, read
 from tests.surface.test_board import item
@@ -103,6 +103,17 @@ def test_high_risk_and_warnings_never_share_a_row(changes: dict[str, Any]) -> No
     waiting = board(*(shown_as(number, **changes) for number in range(1, 4)))
     assert len({request.digest for request in waiting.requests.values()}) == 1
     assert waiting.rows == ["act-1", "act-2", "act-3"]
+
+
+@pytest.mark.parametrize("fetched", [False, True])
+def test_long_texts_never_share_a_row_and_are_not_checked_here(fetched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[object] = []
+    monkeypatch.setattr("aileron_tui.core.prompt.count_warnings", lambda prompt: checked.append(prompt) or 0)
+    rows = (Row("Body", "x" * LONGEST_FOLDED, multiline=True),)
+    changes: dict[str, Any] = {"preview": PreviewResult(rows)} if fetched else {"inputs": rows}
+    waiting = board(*(shown_as(number, **changes) for number in range(1, 4)))
+    assert waiting.rows == ["act-1", "act-2", "act-3"]
+    assert not checked, "a check of a long text would freeze the console"
 
 
 def test_requests_of_several_sources_never_share_a_row() -> None:

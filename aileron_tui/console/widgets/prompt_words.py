@@ -1,5 +1,6 @@
 """The texts of a prompt: the question, the risk, and where each part comes from."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
@@ -36,6 +37,7 @@ _HOW_TO_RETRY: Final = ", or press r to try again"
 _HOW_TO_SEE_ALL: Final = "; press v to see everything the daemon sent"
 _UNCERTAIN_CONNECTOR: Final = "it is unclear who made this connector"
 _NOT_GIVEN: Final = "not given"
+_SINGLE_WORD: Final = re.compile(r'[^\s"·]+')
 _FOLDED: Final = "▸ "
 _OPENED: Final = "▾ "
 
@@ -117,10 +119,13 @@ def unavailable(request: Request) -> Content:
 def asker_words(prompt: Prompt) -> str:
     """Who asks: the name of the agent's token, then what the agent says about itself. A daemon knows only the latter.
 
-    What the agent calls itself is in quotes that it cannot close.
+    What the agent calls itself is in quotes that it cannot close, and so is a folder that could be taken for more.
     """
     says = prompt.says if len(prompt.says) <= LONGEST_CONVERTED else short(prompt.says, LONGEST_CONVERTED)
-    claims = (quoted(says) if says else "", f"in {prompt.asker.folder}" if prompt.asker.folder else "")
+    folder = prompt.asker.folder
+    if len(folder) <= LONGEST_CONVERTED and not _SINGLE_WORD.fullmatch(folder):
+        folder = quoted(folder)
+    claims = (quoted(says) if says else "", f"in {folder}" if prompt.asker.folder else "")
     claim = " ".join(part for part in claims if part)
     return " · ".join(part for part in (prompt.agent, f"says it is {claim}" if claim else "") if part)
 
