@@ -108,7 +108,7 @@ def test_high_risk_and_warnings_never_share_a_row(changes: dict[str, Any]) -> No
 @pytest.mark.parametrize("fetched", [False, True])
 def test_long_texts_never_share_a_row_and_are_not_checked_here(fetched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[object] = []
-    monkeypatch.setattr("aileron_tui.core.prompt.count_warnings", lambda prompt: checked.append(prompt) or 0)
+    monkeypatch.setattr("aileron_tui.core.prompt.count_warnings", checked.append)
     rows = (Row("Body", "x" * LONGEST_FOLDED, multiline=True),)
     changes: dict[str, Any] = {"preview": PreviewResult(rows)} if fetched else {"inputs": rows}
     waiting = board(*(shown_as(number, **changes) for number in range(1, 4)))
