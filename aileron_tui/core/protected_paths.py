@@ -158,14 +158,20 @@ def protected_path(text: str, own: Iterable[str] = ()) -> str:
     """
     if text.isascii() and _NO_PATH.fullmatch(text):
         return ""
+    folders = _folders(tuple(own))
     for form in _forms(text):
         if kind := next((_KINDS[name] for name in _names_in(form) if _whole(name).search(form)), ""):
             return kind
-        for folder in own:
-            name = _normal(folder).rstrip("/")
-            if len(name) > 1 and re.search(rf"(?<!{_OUTSIDE}){re.escape(name)}(?!{_OUTSIDE})", form):
-                return _OWN
+        if folders and folders.search(form):
+            return _OWN
     return ""
+
+
+@lru_cache(maxsize=8)
+def _folders(own: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Finds these folders in a text."""
+    names = [name for folder in own if len(name := _normal(folder).rstrip("/")) > 1]
+    return re.compile(rf"(?<!{_OUTSIDE})(?:{'|'.join(map(re.escape, names))})(?!{_OUTSIDE})") if names else None
 
 
 def protected_value(value: Json, own: Iterable[str] = ()) -> str:

@@ -74,9 +74,7 @@ def what_runs(call: ResolvedCall) -> str:
 
 def protected_in(call: ResolvedCall, folder: str, own: Iterable[str] = ()) -> str:
     """What a call names that no rule may allow a change to, in words, or ""."""
-    own = tuple(own)
-    values = (call.args, *(step.inputs for step in call.steps))
-    return next((found for value in values if (found := protected_value([folder, value], own))), "")
+    return protected_value([folder, call.args, *(step.inputs for step in call.steps)], own)
 
 
 def is_over(rule: Rule, now: datetime) -> bool:
