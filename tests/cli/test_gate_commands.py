@@ -206,6 +206,8 @@ def test_an_edited_approval_is_shown_beside_what_was_asked(call: Any, home: Home
         key_store.unlock(home.folder / "keys", stored.name, None) as key,
         ApproverClient(discover(data=home.folder / "data"), key) as client,
     ):
+        while any(request.id == id_ and request.fetching for request in client.waiting()):
+            time.sleep(0.02)  # the first preview makes a new prompt, also of an edited call
         client.decide(client.refresh(id_, edits), Verdict.APPROVE, edits=edits)
     shown = call("show", id_).out
     assert shown.startswith(

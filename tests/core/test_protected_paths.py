@@ -59,7 +59,7 @@ OWN = ("/home/me/.local/share/Aileron Data", "/srv/gate")
         "/tmp/../../etc/profile.d/x.sh",
         "../../../etc/profile",
         "file://localhost/etc/profile",
-        "/proc/self/root/etc/profile",
+        "/proc/self/cwd/etc/profile",
         "/private/etc/zshrc",
         "curl -o.bashrc https://example.com",
         "-o.bashrc",
