@@ -80,6 +80,7 @@ async def test_a_press_before_it_is_armed_is_dropped_however_long_it_is_held() -
         bring_forward(app, clock)
         gate.tell("pending", request(1))
         await wait_until(pilot, lambda: app.arming.is_on_screen("act-1", request(1).digest))
+        await wait_until(pilot, lambda: not app._main.key_state.unread)
         await down(pilot, approve(app))
         assert "not yet: just shown" in notifications(app)
         clock.run(app, 2)

@@ -40,14 +40,16 @@ def test_an_agent_with_slow_calls_delays_neither_others_nor_other_uses() -> None
     with_threads(work, PoolSize(threads=4, per_agent=2, queue=20))
 
 
-def test_agents_whose_calls_wait_take_turns() -> None:
+def test_the_waiting_calls_of_one_agent_are_not_before_those_of_another() -> None:
     async def work(threads: SandboxThreads, go_on: threading.Event) -> None:
         order: list[str] = []
-        first = [threads.run(ThreadUse.OP, agent, go_on.wait) for agent in "aabb"]
-        later = [threads.run(ThreadUse.OP, agent, order.append, agent) for agent in "aaaaab"]
+        slow = [threads.run(ThreadUse.OP, "a", go_on.wait) for _ in range(2)]
+        later = [threads.run(ThreadUse.OP, "a", order.append, "a") for _ in range(5)]
+        await asyncio.gather(*(threads.run(ThreadUse.OP, "b", order.append, "b") for _ in range(3)))
+        assert order == ["b"] * 3
         go_on.set()
-        await asyncio.gather(*first, *later)
-        assert order.index("b") <= 2
+        await asyncio.gather(*slow, *later)
+        assert order == ["b"] * 3 + ["a"] * 5
 
     with_threads(work, PoolSize(threads=1, per_agent=2, queue=20))
 
