@@ -24,6 +24,14 @@ class ListedRule:
     used: int
     last_used: str
 
+    def facts(self) -> JsonObject:
+        """Everything but the rule itself, as JSON."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "rule"}
+
+    def fields(self) -> JsonObject:
+        """The rule and everything about it, as JSON that `read_listed` reads."""
+        return {"rule": self.rule.fields(), **self.facts()}
+
 
 @dataclass(frozen=True, slots=True)
 class PastCall:

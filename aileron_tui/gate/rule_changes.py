@@ -62,7 +62,9 @@ class RuleChanges:
 
     def _described(self, known: KnownRule, use: RuleUse) -> JsonObject:
         state = self._gate_state
-        return described(known, use, known.in_force(state.latest_time(), state.boot_clock))
+        return known.listed(
+            use.times, use.last, in_force=known.in_force(state.latest_time(), state.boot_clock)
+        ).fields()
 
     async def change(self, body: JsonObject) -> Reply:
         """Verifies and records a signed change."""
@@ -147,21 +149,6 @@ class RuleChanges:
     async def _past(self, rule: Rule) -> JsonObject:
         since = timestamp(self._gate_state.latest_time() - timedelta(days=_PAST_DAYS))
         return await asyncio.to_thread(_replayed, self._ledger_path, rule, since)
-
-
-def described(known: KnownRule, use: RuleUse, in_force: bool) -> JsonObject:
-    """A rule as JSON, with who made it, how often it was used, and whether it is in force."""
-    return {
-        "rule": known.rule.fields(),
-        "in_force": in_force,
-        "made": known.made,
-        "made_by": known.made_by,
-        "signer": known.signer,
-        "ended": known.ended,
-        "why": known.why,
-        "used": use.times,
-        "last_used": use.last,
-    }
 
 
 def _read(envelope: Json) -> RuleChange:

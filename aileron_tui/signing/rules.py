@@ -14,6 +14,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.rule import Rule
 from aileron_tui.core.rule_change import HEAD_WINDOW, PAYLOAD_TYPE, RULE_CHANGES, RuleChange, objection, read_change
+from aileron_tui.core.rule_list import ListedRule
 from aileron_tui.core.rule_match import is_over
 from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
@@ -63,6 +64,11 @@ class KnownRule:
         if self.ended or is_over(self.rule, now):
             return False
         return not self.boot or self.boot != clock.boot or clock.seconds() * 1000 < self.uptime_ms
+
+    def listed(self, used: int, last_used: str, *, in_force: bool) -> ListedRule:
+        """The rule as it is listed, with how often it was used, and when last."""
+        about = (self.made, self.made_by, self.signer, self.ended, self.why)
+        return ListedRule(self.rule, in_force, *about, used, last_used)
 
 
 class Rules(dict[str, KnownRule]):

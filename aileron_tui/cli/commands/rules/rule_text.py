@@ -18,17 +18,7 @@ from aileron_tui.signing.rules import KnownRule
 
 def rule_fields(known: KnownRule, use: RuleUse, *, in_force: bool) -> JsonObject:
     """A rule as JSON, with who made it, how often it was used, and whether it is in force."""
-    return {
-        **known.rule.fields(),
-        "in_force": in_force,
-        "made": known.made,
-        "made_by": known.made_by,
-        "signer": known.signer,
-        "ended": known.ended,
-        "why": known.why,
-        "used": use.times,
-        "last_used": use.last,
-    }
+    return known.rule.fields() | known.listed(use.times, use.last, in_force=in_force).facts()
 
 
 def rule_lines(known: KnownRule, use: RuleUse, now: datetime, *, in_force: bool) -> list[str]:
