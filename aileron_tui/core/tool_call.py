@@ -1,0 +1,81 @@
+"""Tool calls: what an agent's own program executes once it is allowed, and what the gate knows about the files it names.
+
+The gate decides about a tool call and records it; the program executes it.
+"""
+
+from enum import StrEnum
+
+from aileron_tui.core.frozen_json import frozen_object
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import PreviewResult
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk
+from aileron_tui.core.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool. `args` is exactly what would be executed.
+
+    `server` is the MCP server that has the tool, "" for a tool of the program itself. `folder` is where the program
+    works, as it says.
+    """
+
+    tool: str
+    args: JsonObject
+    server: str = ""
+    folder: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", frozen_object(self.args))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPath:
+    """A path that a tool call names, as an absolute path. `changes` means that the tool would write there.
+
+    `needs_text` means that the prompt shows what the file contains now.
+    """
+
+    path: str
+    changes: bool = False
+    needs_text: bool = False
+
+
+class FileKind(StrEnum):
+    """What a path leads to."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    MISSING = "missing"
+    OTHER = "other"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What the gate found at a path, just before it asks.
+
+    `resolved` is the path without symbolic links, "" if it is not known. `text` is what the file contains, None if it
+    was not read; `problem` then says why, in words, if it was needed.
+    """
+
+    kind: FileKind
+    resolved: str = ""
+    text: str | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPrompt:
+    """What the operator is shown for a tool call, made by `core/tool_prompts.py`.
+
+    `rows` show every arg. `warnings` are sentences of this program, which may quote args. `preview` is what the gate
+    read itself, None if the tool changes no file.
+    """
+
+    question: str
+    rows: tuple[Row, ...]
+    risk: Risk
+    warnings: tuple[str, ...] = ()
+    preview: PreviewResult | None = None
