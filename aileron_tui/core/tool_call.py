@@ -1,4 +1,4 @@
-"""Tool calls: what an agent's own program executes once it is allowed, and what the gate knows about the files it names.
+"""Tool calls: what an agent's own program executes once it is allowed, and what the gate knows about their files.
 
 The gate decides about a tool call and records it; the program executes it.
 """
