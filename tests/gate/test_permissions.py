@@ -178,7 +178,9 @@ def test_an_edited_call_is_handed_over_as_edited(env: GateEnv) -> None:
             item = await asked(served, bash("rm -r build", can_edit=True))
             assert [field["name"] for field in item["inputs"]] == ["command"]
             edits: JsonObject = {"command": "ls build"}
-            edited = (await served.approver.post(f"{WAITING}/{item['id']}/refresh", json={"edited_payload": edits})).json()
+            edited = (
+                await served.approver.post(f"{WAITING}/{item['id']}/refresh", json={"edited_payload": edits})
+            ).json()
             assert read_prompt(edited["item"]["prompt"]).args == edits
             assert (await decide(served, edited["item"], edits=edits)).status_code == 200
             answer = (await poll(served, item["id"])).json()
