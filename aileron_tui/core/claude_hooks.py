@@ -15,6 +15,7 @@ from aileron_tui.core.hook_event import (
     HookReply,
     Verdict,
     bounded,
+    mcp_server,
     refusal,
     required_object,
     required_text,
@@ -54,8 +55,6 @@ _QUIET: Final = frozenset(
 _ASKS_ITS_USER: Final = frozenset({"AskUserQuestion", "ExitPlanMode"})
 """Tools with a dialog of their own, which an input from a hook would answer."""
 
-_MCP: Final = "mcp__"
-
 
 def read_event(fields: JsonObject) -> HookEvent:
     """What Claude Code tells a hook. Raises BadHookInput."""
@@ -68,7 +67,7 @@ def read_event(fields: JsonObject) -> HookEvent:
             name,
             tool,
             required_object(fields, "tool_input"),
-            server=_server(tool, fields),
+            server=mcp_server(tool, fields),
             folder=text_of(fields, "cwd"),
             session=session,
             call_id=text_of(fields, "tool_use_id"),
@@ -133,13 +132,3 @@ def _updated(event: HookEvent, answer: HookAnswer) -> JsonObject:
     if answer.verdict is not Verdict.ALLOW or answer.input is None:
         return {}
     return {} if event.tool in _ASKS_ITS_USER and not answer.edited else {"updatedInput": answer.input}
-
-
-def _server(tool: str, fields: JsonObject) -> str:
-    """The MCP server of a tool, whose full name is `mcp__server__tool`."""
-    if not tool.startswith(_MCP):
-        return ""
-    match fields.get("mcp_server"):
-        case {"name": str(name)} if name:
-            return name
-    return tool.removeprefix(_MCP).partition("__")[0]

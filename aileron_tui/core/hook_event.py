@@ -16,6 +16,8 @@ LONGEST_REASON: Final = 10_000
 _REFUSAL_CODE: Final = 2
 """The exit code that blocks a call. The reason is on standard error."""
 
+_MCP: Final = "mcp__"
+
 
 class BadHookInput(AileronError):
     """Input of a hook that does not have the shape its agent sends."""
@@ -117,3 +119,13 @@ def required_object(fields: JsonObject, name: str) -> JsonObject:
     if not isinstance(value, dict):
         raise BadHookInput("unexpected input from the agent", f"{name} is missing or not an object")
     return value
+
+
+def mcp_server(tool: str, fields: JsonObject) -> str:
+    """The MCP server of a tool whose full name is `mcp__server__tool`; "" for a tool of the program itself."""
+    if not tool.startswith(_MCP):
+        return ""
+    match fields.get("mcp_server"):
+        case {"name": str(name)} if name:
+            return name
+    return tool.removeprefix(_MCP).partition("__")[0]
