@@ -20,6 +20,7 @@ from aileron_tui.runtime.errors import InvalidReply, NoGate
 from aileron_tui.runtime.gate_discovery import discover
 
 _LONGEST_WAIT: Final = 3600
+_LONGEST_CLAIM: Final = 200
 _SHORT_SECONDS: Final = 5.0
 """How long a hook may take that no call waits for."""
 
@@ -57,7 +58,7 @@ class Door:
 
 def ask(door: Door, event: HookEvent) -> HookAnswer:
     """Asks the gate about a call and waits for the answer."""
-    body = call_body(door.name, event, max(1, int(door.deadline - time.monotonic()) - 1))
+    body = call_body(door.name, event, max(1, min(_LONGEST_WAIT, int(door.deadline - time.monotonic()) - 1)))
     with door.link() as link:
         try:
             status, reply = link.ask("POST", "/v1/permissions", body, wait=_wait(door))
@@ -82,7 +83,7 @@ def call_body(door: str, event: HookEvent, seconds: int) -> JsonObject:
         "folder": event.folder,
         "session": event.session,
         "call_id": event.call_id,
-        "says": event.says,
+        "says": event.says[:_LONGEST_CLAIM],
     }
     sent: JsonObject = {name: value for name, value in body.items() if value != ""}
     return sent | {"door": door, "can_edit": event.can_edit, "seconds": seconds}

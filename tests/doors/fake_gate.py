@@ -96,6 +96,7 @@ class FakeGate:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     gate: FakeGate
 
     def log_message(self, *_: object) -> None:
