@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.hook_event import EventKind, HookAnswer, HookEvent, Verdict
+from aileron_tui.core.hook_event import HookAnswer, HookEvent, Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.gate_link import GateLink, TimedOut
@@ -21,13 +21,15 @@ from aileron_tui.runtime.gate_discovery import discover
 
 _LONGEST_WAIT: Final = 3600
 _LONGEST_CLAIM: Final = 200
+_LONGEST_ERROR: Final = 1000
 _SHORT_SECONDS: Final = 5.0
 """How long a hook may take that no call waits for."""
 
 _APPROVAL_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 _COMMAND: Final = re.compile(r"/?aileron(?:-tui)?(?: +([a-z]+)(?: +(\S{1,200}))?)?", re.ASCII)
-_CHANGES: Final = ("approve", "deny", "run", "rules", "agent", "key", "gate", "setup", "demo")
-_READS: Final = ("list", "show", "watch", "history", "doctor", "preview", "lint")
+_COMMANDS: Final = frozenset(
+    ("approve", "deny", "list", "show", "watch", "history", "rules", "agent", "key", "gate", "setup", "doctor")
+)
 _RERUN_SETUP: Final = "Run `aileron-tui setup {door}` again, or `aileron-tui agent rotate {agent}` for a new token."
 
 
@@ -71,7 +73,7 @@ def ask(door: Door, event: HookEvent) -> HookAnswer:
                 status, reply = link.ask("GET", f"/v1/permissions/{id_}", wait=_wait(door))
         except TimedOut:
             return nobody_answered()
-    return read_answer(door, status, reply)
+    return read_answer(door.name, door.agent, status, reply)
 
 
 def call_body(door: str, event: HookEvent, seconds: int) -> JsonObject:
@@ -89,7 +91,7 @@ def call_body(door: str, event: HookEvent, seconds: int) -> JsonObject:
     return sent | {"door": door, "can_edit": event.can_edit, "seconds": seconds}
 
 
-def read_answer(door: Door, status: int, reply: JsonObject) -> HookAnswer:
+def read_answer(door: str, agent: str, status: int, reply: JsonObject) -> HookAnswer:
     """The answer in the gate's reply. Only a complete `allowed` allows a call."""
     match (status, reply):
         case (200, {"status": "allowed", "input": dict(input_), "edited": bool(edited), **rest}):
@@ -105,8 +107,10 @@ def read_answer(door: Door, status: int, reply: JsonObject) -> HookAnswer:
         case (200, {"status": "failed", "failure": {"error": {"message": str(message)}}}):
             return HookAnswer(Verdict.UNDECIDED, f"This call was not allowed: {message}")
         case (401, _):
-            hint = _RERUN_SETUP.format(door=door.name, agent=door.agent)
-            return _undecided(f"the gate does not accept the token of agent {door.agent}", hint)
+            hint = _RERUN_SETUP.format(door=door, agent=agent)
+            return _undecided(f"the gate does not accept the token of agent {agent}", hint)
+        case (202, _):
+            return nobody_answered()
         case (int(), {"error": {"message": str(message)}}) if status >= 400:
             return _undecided(f"the gate refused to ask about this call (status {status}): {message}", "")
     raise InvalidReply("the gate sent an invalid reply", f"status {status}")
@@ -130,24 +134,33 @@ def report(door: Door, event: HookEvent) -> str:
     """Tells the gate what became of a call; returns what the user must know about it, or ""."""
     if not event.call_id:
         return ""
-    body: JsonObject = {"status": "failed" if event.failed else "executed", "input": event.input}
-    body |= {"session": event.session, "call_id": event.call_id}
-    if event.failed and event.text:
-        body["error"] = event.text[:1000]
+    body: JsonObject = {"session": event.session, "call_id": event.call_id}
     with door.link(_SHORT_SECONDS) as link:
-        status, reply = link.ask("POST", "/v1/permissions/outcome", body)
-    if status == 200 and reply.get("differs") is True:
-        return (
-            "aileron-tui: what was executed is not what was approved. Another hook or setting changed the input of "
-            f"this call of {event.tool}. The console and `aileron-tui history` show both."
-        )
-    return ""
+        status, reply = link.ask("POST", "/v1/permissions/outcome", body | outcome_body(event))
+    return difference(event, status, reply)
+
+
+def outcome_body(event: HookEvent) -> JsonObject:
+    """What became of a call, as the gate wants it."""
+    body: JsonObject = {"status": "failed" if event.failed else "executed", "input": event.input}
+    return body | {"error": event.text[:_LONGEST_ERROR]} if event.failed and event.text else body
+
+
+def difference(event: HookEvent, status: int, reply: JsonObject) -> str:
+    """What the user must know if something else was executed than was approved; otherwise ""."""
+    if status != 200 or reply.get("differs") is not True:
+        return ""
+    return (
+        "aileron-tui: what was executed is not what was approved. Another hook or setting changed the input of this "
+        f"call of {event.tool}. The console and `aileron-tui history` show both."
+    )
 
 
 def announce(door: Door, event: HookEvent) -> None:
     """Tells the gate that a session began or ended."""
-    body: JsonObject = {"door": door.name, "session": event.session}
-    body["event"] = "started" if event.kind is EventKind.STARTED else "ended"
+    if not event.session:
+        return
+    body: JsonObject = {"door": door.name, "session": event.session, "event": event.kind.value}
     if event.transcript:
         body["transcript"] = event.transcript
     with door.link(_SHORT_SECONDS) as link:
@@ -155,41 +168,47 @@ def announce(door: Door, event: HookEvent) -> None:
 
 
 def prompt_answer(door: Door, text: str) -> str:
-    """The answer to something that the user typed for aileron-tui; "" if it is for the model.
-
-    Nothing that changes anything is done here: the agent's program typed the words, not the person.
-    """
-    command = _COMMAND.fullmatch(text.strip())
-    if command is None:
-        return ""
-    word, argument = command[1] or "status", command[2] or ""
-    if word == "status" and not argument:
-        return _status(door)
-    if word in _CHANGES or word in _READS:
-        return f"Run this in a terminal of your own:\n  aileron-tui {word}{' ' * bool(argument)}{argument}"
-    return ""
-
-
-def _status(door: Door) -> str:
+    """The answer to something that the user typed for aileron-tui; "" if it is for the model."""
+    if not is_status(text):
+        return prompt_hint(text)
     try:
         with door.link(_SHORT_SECONDS) as link:
             status, reply = link.ask("GET", "/v1/agent")
     except AileronError as error:
         return "\n".join(part for part in (f"aileron-tui: {error}", error.hint) if part)
-    match (status, reply):
-        case (200, {"agent": str(agent), "version": str(version), "waiting": list(waiting)}):
+    return status_text(reply) if status == 200 else read_answer(door.name, door.agent, status, reply).reason
+
+
+def is_status(text: str) -> bool:
+    """Whether the user asks how the gate is doing: `aileron` or `aileron status`."""
+    command = _COMMAND.fullmatch(text.strip())
+    return command is not None and command[1] in (None, "status") and command[2] is None
+
+
+def prompt_hint(text: str) -> str:
+    """Where to run a command that the user typed for aileron-tui; "" if the text is for the model.
+
+    Nothing is done here: these words came through the agent's program, so they prove nothing about who typed them.
+    """
+    command = _COMMAND.fullmatch(text.strip())
+    if command is None or command[1] not in _COMMANDS:
+        return ""
+    words = " ".join(word for word in ("aileron-tui", command[1], command[2]) if word)
+    return f"Run this in a terminal of your own:\n  {words}"
+
+
+def status_text(reply: JsonObject) -> str:
+    """What the gate says about an agent and its requests, in words."""
+    match reply:
+        case {"agent": str(agent), "version": str(version), "waiting": list(waiting)}:
             rows = [
                 f"  {item['id']}  {item.get('action', '')}  until {item.get('expires_at', '')}"
                 for item in waiting
                 if isinstance(item, dict) and "id" in item
             ]
-            count = "Nothing is waiting." if not waiting else f"{len(waiting)} waiting for an answer:"
-            return "\n".join(
-                [f"The gate (aileron-tui {version}) is running and knows this agent as {agent}. {count}", *rows]
-            )
-        case (401, _):
-            return f"aileron-tui: {read_answer(door, status, reply).reason}"
-    return f"aileron-tui: the gate answered with status {status}."
+            count = f"{len(waiting)} waiting for an answer:" if waiting else "Nothing is waiting."
+            return "\n".join([f"The gate (aileron-tui {version}) knows this agent as {agent}. {count}", *rows])
+    return "aileron-tui: the gate sent an invalid reply."
 
 
 def _undecided(problem: str, hint: str) -> HookAnswer:

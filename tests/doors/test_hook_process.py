@@ -36,10 +36,10 @@ def environment(home: Path) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "AILERON_TUI_HOME": str(home), "SECRET_OF_THE_AGENT": "canary-environment"}
 
 
-def start(home: Path, *words: str, agent: str = "claude", **options: Any) -> subprocess.Popen[bytes]:
+def start(home: Path, *words: str, agent: str = "claude") -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "aileron_tui", "hook", agent, *words]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    return subprocess.Popen(command, env=environment(home), **pipes)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=environment(home), stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def hook(home: Path, data: object, *words: str, agent: str = "claude") -> tuple[int, dict[str, Any] | None, str]:
