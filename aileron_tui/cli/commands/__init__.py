@@ -4,6 +4,7 @@ COMMANDS = {
     "demo": "try the console with sample data; needs no setup",
     "gate": "run the gate without a console",
     "run": "call an action as an agent does",
+    "hook": "answer a hook of a coding agent; agents run it",
     "list": "list the waiting requests",
     "show": "show one request",
     "approve": "approve a waiting request",
