@@ -1,0 +1,114 @@
+"""Tool calls on a real screen, tool by tool.
+
+Pictures are kept in `tools/`; `UPDATE_SNAPSHOTS=1` renews them after a change that is meant.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from aileron_tui.core.request import Request
+from aileron_tui.core.summary import summary
+from tests.console.sample_requests import NOW, PromptApp, clickable, controls, lines
+from tests.console.screen_app import async_test
+from tests.console.test_kinds import settle, words
+from tests.console.tool_requests import (
+    FOLDER,
+    READER,
+    check,
+    edit,
+    fetch,
+    linked,
+    mcp,
+    outside,
+    push,
+    tool_request,
+)
+from tests.hostile import HOSTILE
+
+PICTURES: Final = Path(__file__).parent / "tools"
+SIZES: Final = ((120, 36), (40, 15))
+TALL: Final = (120, 80)
+CASES: Final = {
+    "push": push(),
+    "check": check(),
+    "edit": edit(),
+    "outside": outside(),
+    "linked": linked(),
+    "fetch": fetch(),
+    "mcp": mcp(),
+}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", CASES)
+@async_test
+async def test_each_tool_looks_as_kept(name: str, size: tuple[int, int]) -> None:
+    app = PromptApp(CASES[name])
+    async with app.run_test(size=size) as pilot:
+        app.view.tick(NOW)
+        await settle(pilot)
+        rows = lines(app)
+        assert all(len(row) == size[0] for row in rows)
+        assert not controls(rows)
+        got = "\n".join(row.rstrip() for row in rows) + "\n"
+    file = PICTURES / f"{name}-{size[0]}x{size[1]}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        PICTURES.mkdir(exist_ok=True)
+        file.write_text(got, "utf-8", newline="\n")
+    assert got == file.read_text("utf-8")
+
+
+def test_every_picture_is_looked_at() -> None:
+    assert {file.name for file in PICTURES.iterdir()} == {f"{name}-{w}x{h}.txt" for name in CASES for w, h in SIZES}
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (push(), ["Run this command? Bash", "▲ high risk", "make test && git push origin main"]),
+        (edit(), ["Edit this file? Edit", "read by the gate", "return parse(text, strict=True)"]),
+        (outside(), ["Write this file? Write", "⚠ outside the agent's folder"]),
+        (linked(), ["/etc/importer.toml", "⚠"]),
+        (fetch(), ["Fetch this page? WebFetch", "⚠ the URL has a user name or a password"]),
+        (mcp(), ["Approve mcp__gmail__send_mail?", "gmail", "team@example.com"]),
+    ],
+    ids=["push", "edit", "outside", "linked", "fetch", "mcp"],
+)
+@async_test
+async def test_what_matters_is_on_screen(request_: Request, expected: list[str]) -> None:
+    app = PromptApp(request_)
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        shown = words(app)
+        for text in expected:
+            assert text in shown
+        assert "would run" not in shown
+        assert "connector" not in shown
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("tool", ["Bash", "Write", "Edit", "WebFetch", "mcp__a__b"])
+@async_test
+async def test_hostile_text_in_any_arg_forges_nothing(tool: str, text: str) -> None:
+    args = {
+        "Bash": {"command": text, "description": text, text: text},
+        "Write": {"file_path": f"/{text}", "content": text},
+        "Edit": {"file_path": f"{FOLDER}/{text}", "old_string": text or "x", "new_string": text},
+        "WebFetch": {"url": f"https://{text}/", "prompt": text},
+        "mcp__a__b": {text: text, "list": text},
+    }[tool]
+    app = PromptApp(tool_request(tool, text, **args))
+    async with app.run_test(size=(80, 40)) as pilot:
+        await settle(pilot)
+        assert not controls(lines(app))
+        assert not clickable(app)
+
+
+def test_no_summary_has_the_content_of_a_file() -> None:
+    path = f"{FOLDER}/importer.py"
+    values = summary(tool_request("Write", READER, file_path=path, content="x\n").prompt)
+    assert path in values
+    assert not any("parse" in value for value in values)
