@@ -131,6 +131,9 @@ echo x >> log.txt
 cat /etc/hosts
 ls ..
 ls ~
+ls --x=~/y
+cat x=~
+ls --sort=/y
 cat ../other/file
 grep -r key /var/log
 sed -i s/a/b/ a.txt
