@@ -146,6 +146,8 @@ docker build .
 gh pr list
 kubectl get pods
 unknown-program --flag
+set -e; ls
+set -euo pipefail; make
 ./ls
 time make
 nohup make
