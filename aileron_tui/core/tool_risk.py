@@ -28,8 +28,13 @@ def tool_risk(
     if kind is None:
         return _by_name(call, name)
     risks = [_of_kind(kind, reading, own)]
+    if reading.more_places:
+        writes = any(place.changes for place in reading.places)
+        risks.append(Risk(RiskLevel.HIGH if writes else RiskLevel.NORMAL, "names very many paths"))
     if reading.unknown:
         risks.append(Risk(RiskLevel.NORMAL, "has unknown args"))
+    if kind.use is ToolUse.PATCH and (reading.more_places or not reading.places):
+        risks.append(Risk(RiskLevel.HIGH, "not all files are known"))
     if reading.powers:
         risks.append(Risk(RiskLevel.HIGH, "asks for more than usual"))
     for place in reading.places:
