@@ -20,7 +20,7 @@ from tests.doors.fake_gate import TOKEN, FakeGate, deny, edit, fail, fake_gate, 
 CALL = {
     "session_id": "s-1",
     "transcript_path": "/tmp/t.jsonl",
-    "cwd": "/work",
+    "cwd": "/srv",
     "permission_mode": "default",
     "hook_event_name": "PreToolUse",
     "tool_name": "Bash",
@@ -76,7 +76,7 @@ def test_an_allowed_call_runs_with_the_approved_input(gate: FakeGate) -> None:
     assert asked == {
         "tool": "Bash",
         "input": {"command": "date"},
-        "folder": "/work",
+        "folder": "/srv",
         "session": "s-1",
         "call_id": "toolu_1",
         "door": "claude",
