@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.demo.sample_home import SampleHome, sample_home
+from aileron_tui.doors.claude_route import claude_routes
 from aileron_tui.runtime.gate_client import AgentClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token
 from aileron_tui.signing import key_store
@@ -52,7 +53,7 @@ def running_gate() -> Iterator[RunningGate]:
         home = stack.enter_context(sample_home())
         key_store.create(home.root / "keys", "bench", None)
         stack.enter_context(enrolled(home.setup.data, key_store.unlock(home.root / "keys", "bench", None)))
-        gate = stack.enter_context(EmbeddedGate(home.setup))
+        gate = stack.enter_context(EmbeddedGate(home.setup, doors=claude_routes))
         agent = stack.enter_context(AgentClient(gate.found, agent_token(gate.found)))
         yield RunningGate(home, gate.found, agent)
 

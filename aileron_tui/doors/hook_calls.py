@@ -35,17 +35,22 @@ _RERUN_SETUP: Final = "Run `aileron-tui setup {door}` again, or `aileron-tui age
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Which agent's hook this is, how it reaches the gate, and until when it must have replied."""
+    """Which agent's hook this is, how it reaches the gate, and until when it must have replied.
+
+    With `data`, the gate is the one of that data folder, whatever the environment says. A project can change the
+    environment of an agent's hooks.
+    """
 
     name: str
     agent: str
     deadline: float
+    data: Path | None = None
     url: str = ""
     token_file: Path | None = None
 
     def link(self, seconds: float | None = None) -> GateLink:
         """Connects to the gate."""
-        data = paths().data
+        data = self.data or paths().data
         found = discover(self.url, data)
         if self.token_file is None and self.url and not found.instance:
             raise NoGate("there is no token for this gate", self.url, "Pass the agent's token file with --token-file.")

@@ -21,9 +21,10 @@ AGENTS: Final = ("claude", "codex", "gemini", "copilot")
 DEFAULT_TIMEOUT: Final = 3600
 REFUSED: Final = 2
 
-_OPTIONS: Final = ("--agent", "--timeout", "--url", "--token-file")
+_OPTIONS: Final = ("--agent", "--timeout", "--data", "--url", "--token-file")
 _USAGE: Final = (
-    f"usage: aileron-tui hook {'|'.join(AGENTS)} [--agent NAME] [--timeout SECONDS] [--url U] [--token-file FILE]"
+    f"usage: aileron-tui hook {'|'.join(AGENTS)} [--agent NAME] [--timeout SECONDS] [--data DIR] [--url U]\n"
+    "       [--token-file FILE]"
 )
 _LARGEST_INPUT: Final = 8 * 1024 * 1024
 _LONGEST_TIMEOUT: Final = 604_800
@@ -108,8 +109,15 @@ def _reply(agent: str, options: dict[str, str], deadline: float) -> "HookReply":
     name = options.get("--agent", agent)
     if not is_agent_name(name):
         return refusal("aileron-tui: --agent is not the name of an agent, so the call was not run.")
-    token_file = options.get("--token-file")
-    door = Door(agent, name, deadline, options.get("--url", ""), Path(token_file) if token_file else None)
+    token_file, data = options.get("--token-file"), options.get("--data")
+    door = Door(
+        agent,
+        name,
+        deadline,
+        Path(data) if data else None,
+        options.get("--url", ""),
+        Path(token_file) if token_file else None,
+    )
     replies = HookReplies(door)
     try:
         return replies.reply(_read_input(deadline))

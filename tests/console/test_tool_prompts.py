@@ -11,6 +11,7 @@ import pytest
 
 from aileron_tui.core.request import Request
 from aileron_tui.core.summary import summary
+from tests.console.hostile_texts import carried, hostile_texts
 from tests.console.sample_requests import NOW, PromptApp, clickable, controls, lines
 from tests.console.screen_app import async_test
 from tests.console.test_kinds import settle, words
@@ -26,7 +27,6 @@ from tests.console.tool_requests import (
     push,
     tool_request,
 )
-from tests.hostile import HOSTILE
 
 PICTURES: Final = Path(__file__).parent / "tools"
 SIZES: Final = ((120, 36), (40, 15))
@@ -89,22 +89,21 @@ async def test_what_matters_is_on_screen(request_: Request, expected: list[str])
         assert "connector" not in shown
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-@pytest.mark.parametrize("tool", ["Bash", "Write", "Edit", "WebFetch", "mcp__a__b"])
+@hostile_texts(8)
 @async_test
-async def test_hostile_text_in_any_arg_forges_nothing(tool: str, text: str) -> None:
-    args = {
-        "Bash": {"command": text, "description": text, text: text},
-        "Write": {"file_path": f"/{text}", "content": text},
-        "Edit": {"file_path": f"{FOLDER}/{text}", "old_string": text or "x", "new_string": text},
-        "WebFetch": {"url": f"https://{text}/", "prompt": text},
-        "mcp__a__b": {text: text, "list": text},
-    }[tool]
-    app = PromptApp(tool_request(tool, text, **args))
+async def test_hostile_text_in_any_arg_forges_nothing(texts: dict[str, str]) -> None:
+    app = PromptApp(check())
     async with app.run_test(size=(80, 40)) as pilot:
-        await settle(pilot)
-        assert not controls(lines(app))
-        assert not clickable(app)
+        for text in map(carried, texts.values()):
+            path = f"{FOLDER}/{text}"
+            for request in (
+                tool_request("Edit", text, file_path=path, old_string=text or "x", new_string=f"{text}!"),
+                tool_request("mcp__a__b", command=text, server=text, **{text or "x": text}),
+            ):
+                app.view.show(request)
+                await settle(pilot)
+                assert not controls(lines(app))
+                assert not clickable(app)
 
 
 def test_no_summary_has_the_content_of_a_file() -> None:

@@ -29,8 +29,8 @@ NOBODY = HookAnswer(Verdict.UNDECIDED, "Nobody answered in time.")
 
 CLAUDE: dict[str, Any] = {
     "session_id": "s-1",
-    "transcript_path": "/home/me/.claude/projects/p/s-1.jsonl",
-    "cwd": "/work/p",
+    "transcript_path": "/srv/me/.claude/projects/p/s-1.jsonl",
+    "cwd": "/srv/p",
     "prompt_id": "f22a7c1c",
     "permission_mode": "default",
     "effort": {"level": "medium"},
@@ -43,7 +43,7 @@ CODEX: dict[str, Any] = {
     "session_id": "s-1",
     "turn_id": "t-1",
     "transcript_path": None,
-    "cwd": "/work/p",
+    "cwd": "/srv/p",
     "hook_event_name": "PreToolUse",
     "model": "gpt-5.5-codex",
     "permission_mode": "bypassPermissions",
@@ -53,8 +53,8 @@ CODEX: dict[str, Any] = {
 }
 GEMINI: dict[str, Any] = {
     "session_id": "s-1",
-    "transcript_path": "/home/me/.gemini/tmp/p/chats/s-1.jsonl",
-    "cwd": "/work/p",
+    "transcript_path": "/srv/me/.gemini/tmp/p/chats/s-1.jsonl",
+    "cwd": "/srv/p",
     "hook_event_name": "BeforeTool",
     "timestamp": "2026-11-17T20:37:47.294Z",
     "tool_name": "run_shell_command",
@@ -63,7 +63,7 @@ GEMINI: dict[str, Any] = {
 COPILOT: dict[str, Any] = {
     "sessionId": "s-1",
     "timestamp": 1794947873010,
-    "cwd": "/work/p",
+    "cwd": "/srv/p",
     "toolName": "bash",
     "toolArgs": {"command": "date"},
 }
@@ -89,7 +89,7 @@ def test_a_recorded_call_is_understood(agent: str) -> None:
     found = event(agent)
     assert found.kind is EventKind.ASK
     assert found.input is not None
-    assert (found.input["command"], found.folder, found.session) == ("date", "/work/p", "s-1")
+    assert (found.input["command"], found.folder, found.session) == ("date", "/srv/p", "s-1")
     assert found.can_edit
     assert found.call_id == {"claude": "toolu_1", "codex": "call_1"}.get(agent, "")
 

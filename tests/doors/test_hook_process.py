@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 
+from aileron_tui.doors.hook_calls import Door
+from aileron_tui.runtime import port_owner
+from aileron_tui.runtime.errors import NoGate
 from tests.doors.fake_gate import TOKEN, FakeGate, deny, edit, fail, fake_gate, hold, refuse
 
 CALL = {
     "session_id": "s-1",
     "transcript_path": "/tmp/t.jsonl",
-    "cwd": "/work",
+    "cwd": "/srv",
     "permission_mode": "default",
     "hook_event_name": "PreToolUse",
     "tool_name": "Bash",
@@ -73,7 +76,7 @@ def test_an_allowed_call_runs_with_the_approved_input(gate: FakeGate) -> None:
     assert asked == {
         "tool": "Bash",
         "input": {"command": "date"},
-        "folder": "/work",
+        "folder": "/srv",
         "session": "s-1",
         "call_id": "toolu_1",
         "door": "claude",
@@ -190,6 +193,22 @@ def test_a_signal_while_it_waits_is_a_refusal(gate: FakeGate, number: signal.Sig
     found = decision((process.returncode, json.loads(out), err.decode()))
     assert found["permissionDecision"] == "deny"
     assert number.name in found["permissionDecisionReason"]
+
+
+def test_the_environment_cannot_choose_another_gate(gate: FakeGate, tmp_path: Path) -> None:
+    with fake_gate(tmp_path / "other") as other:
+        gate.answer = deny("the right one")
+        found = decision(hook(other.home, CALL, "--data", str(gate.home / "data")))
+    assert "the right one" in found["permissionDecisionReason"]
+    assert not other.received
+
+
+def test_a_port_of_another_user_gets_no_token(gate: FakeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port_owner, "trusted_users", lambda: frozenset({4_000_000}))
+    door = Door("claude", "claude", time.monotonic() + 5, gate.home / "data")
+    with pytest.raises(NoGate, match="refused"):
+        door.link()
+    assert not gate.received
 
 
 def test_no_gate(tmp_path: Path) -> None:

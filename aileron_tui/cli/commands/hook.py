@@ -26,5 +26,6 @@ def arguments(parser: "argparse.ArgumentParser") -> None:
         default=DEFAULT_TIMEOUT,
         help=f"the timeout in the agent's settings, before which it replies; default: {DEFAULT_TIMEOUT}",
     )
+    parser.add_argument("--data", metavar="DIR", help="the data folder of the gate, whatever the environment says")
     parser.add_argument("--url", default="", help="the gate to ask; default: the gate of this home")
     parser.add_argument("--token-file", metavar="FILE", help="the agent's token file; default: that of the agent")
