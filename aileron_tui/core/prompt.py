@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from aileron_tui.core.daemon_kinds import FILLED_IN, split_by_origin
+from aileron_tui.core.daemon_kinds import FILLED_IN, OPENCODE, TOLD_BY_OPENCODE, split_by_origin
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.formats import PROMPT_VERSION, version_of
 from aileron_tui.core.frozen_json import frozen_object
@@ -305,11 +305,12 @@ def _sections(prompt: Prompt, before: Prompt | None, *, daemon: bool = False) ->
     old_steps = step_rows(before.steps, before.args) if before and prompt.steps else None
     name = prompt.connector.name
     connector = f"connector {inline(short_name(name))}" if name else "a connector"
+    fetched = TOLD_BY_OPENCODE if prompt.kind == OPENCODE else f"fetched by {connector}"
     run = step_text(prompt.steps[0]) if len(prompt.steps) == 1 else f"{len(prompt.steps)} steps"
     return [
         (Visible("agent sent"), paired(sent, old_sent)),
         (Visible(FILLED_IN), paired(filled, old_filled)),
-        (Visible(f"fetched by {connector}"), paired(shown, was if shown and was else None)),
+        (Visible(fetched), paired(shown, was if shown and was else None)),
         (Visible(f"would run {inline(run)}"), paired(steps, old_steps)),
     ]
 

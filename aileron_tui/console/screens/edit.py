@@ -140,7 +140,7 @@ def why_not_editable(request: Request) -> str:
     if inputs(request):
         return ""
     if request.daemon:
-        return "the daemon cannot change this call; deny it with a reason that says what to change"
+        return f"{request.runner} cannot change this call; deny it with a reason that says what to change"
     return "this action has no inputs to edit"
 
 

@@ -10,7 +10,7 @@ from textual.content import Content
 from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.prompt_sections import Block, row_lines
-from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
+from aileron_tui.core.daemon_kinds import ACTION, OPENCODE, TOLD_BY_OPENCODE, split_by_origin
 from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
@@ -92,6 +92,8 @@ def fetched_heading(request: Request, *, brief: bool = False) -> Content:
         return trusted(f"This {'action' if prompt.kind == ACTION else 'request'} has no preview.", MUTED)
     if prompt.preview.unavailable:
         return Content("")
+    if prompt.kind == OPENCODE:
+        return trusted(TOLD_BY_OPENCODE, STRONG)
     return Content.assemble(trusted("fetched by " if brief else "fetched by connector ", STRONG), connector)
 
 
