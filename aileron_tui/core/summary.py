@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.daemon_kinds import OPENCODE
 from aileron_tui.core.visible_text import Visible, cells, clip_around, inline, quoted
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ _LIKE_OURS: Final = re.compile(
 def summary(prompt: "Prompt") -> tuple[str, ...]:
     """The values of a prompt that matter most, the most telling first, as foreign text that is not yet visible.
 
-    The rows of the preview come before the inputs. Recipients, targets, commands and paths come first, then subjects
-    and names, other values, long texts, and ids last. A value that is missing, blank or a repetition is left out.
+    The rows of the preview come before the inputs, except for opencode. Recipients, targets, commands and paths come
+    first, then subjects and names, other values, long texts, and ids last. A value that is missing, blank or a
+    repetition is left out.
     """
     return of_rows(*_groups(prompt))
 
@@ -81,7 +83,10 @@ def telling_first(rows: "Iterable[Row]") -> "list[Row]":
 
 
 def _groups(prompt: "Prompt") -> "tuple[tuple[Row, ...], tuple[Row, ...]]":
-    return prompt.preview.rows if prompt.preview else (), prompt.inputs
+    fetched = prompt.preview.rows if prompt.preview else ()
+    if prompt.kind == OPENCODE:  # what it tells about a call says less than the call
+        return prompt.inputs, fetched
+    return fetched, prompt.inputs
 
 
 def _rank(row: "Row") -> int:

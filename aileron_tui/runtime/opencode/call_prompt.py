@@ -43,7 +43,7 @@ def call_prompt(
     if args is None:
         return CallPrompt(question, (Row("Arguments", missing=True),), Risk(RiskLevel.HIGH, "arguments unknown"))
     rows = tuple(
-        Row(name, plain(value), multiline=name == "command" or isinstance(value, list | dict) or "\n" in plain(value))
+        Row(name, plain(value), multiline=isinstance(value, list | dict) or "\n" in plain(value))
         for name, value in args.items()
     )
     risk = by_rule(tool, (Step("", "", tool, None, {}),), rules)
