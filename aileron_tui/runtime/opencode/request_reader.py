@@ -65,12 +65,14 @@ def read_request(  # noqa: PLR0913  # a request is built from many parts
         preview=PreviewResult(tuple(_told(item, permission, args or {}))),
         asker=Asker(session=session, folder=folder, says=part.agent if isinstance(part, ToolPart) else ""),
         risk=call.risk,
+        question=call.question,
+        warnings=call.warnings,
     )
     try:
         digest = prompt.digest
     except JsonError as error:
         raise InvalidReply("opencode sent a request that cannot be shown", str(error)) from None
-    cautions = (*call.cautions, *_cautions(item, permission, part, folder))
+    cautions = (*map(Caution, call.warnings), *_cautions(item, permission, part, folder))
     return Request(
         id=id_,
         prompt=prompt,
