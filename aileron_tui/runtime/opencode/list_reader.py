@@ -22,10 +22,7 @@ from aileron_tui.runtime.opencode.opencode_server import OpencodeServer
 from aileron_tui.runtime.opencode.request_reader import has_others, read_request, unreadable_request, with_others
 from aileron_tui.runtime.opencode.tool_part import ToolPart, read_place
 
-UNLISTED: Final = (
-    "opencode cannot list its requests, because one of them breaks its list; any that were asked before this program "
-    "connected are missing"
-)
+UNLISTED: Final = "opencode cannot list its requests now, so some may be missing"
 
 _TWICE: Final = "opencode lists two different requests with this id"
 _TOO_MANY: Final = "too many calls to fetch at once"

@@ -71,6 +71,7 @@ class OpencodeClient:
         self._places: dict[str, CallPlace] = {}
         self._by_call: dict[CallPlace, tuple[str, ...]] = {}
         self._allowed: dict[str, None] = {}
+        self._denied: dict[str, None] = {}
         self._rejected_sessions: dict[str, float] = {}
 
     def close(self) -> None:
@@ -173,7 +174,10 @@ class OpencodeClient:
         if not approved:
             if isinstance(reason, str) and reason:
                 reply["message"] = reason
-            self._rejected_sessions[place.session] = monotonic()
+            with self._guard:
+                self._denied[id_] = None
+                self._rejected_sessions[place.session] = monotonic()
+                _bound(self._denied)
         path = f"/permission/{_segment(id_)}/reply"
         try:
             self._connection.send("POST", _in_folder(path, place.folder), reply, headers=self._headers)
@@ -206,6 +210,8 @@ class OpencodeClient:
         except (NotFound, InvalidReply):
             return forgotten
         result = part.result(allowed=allowed) or (DaemonResult(RequestState.RUNNING) if allowed else forgotten)
+        if result.state is RequestState.DENIED and id_ not in self._denied and self.was_rejected_here(id_):
+            return DaemonResult(RequestState.WITHDRAWN, note=REJECTED_TOGETHER)
         return DaemonResult(result.state, error=self.redact(result.error), note=result.note)
 
     def result(self, id_: str) -> DaemonResult:

@@ -136,12 +136,9 @@ def _told(item: JsonObject, permission: str, args: JsonObject) -> Iterator[Row]:
 def _listed(label: str, value: Json) -> Row:
     if value is None or value == []:
         return Row(label, missing=True)
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        text = "\n".join(str(one) for one in value)
-        # Patterns with line breaks could look like several patterns.
-        if sum("\n" in str(one) for one in value) == 0 or len(value) == 1:
-            return Row(label, text, multiline="\n" in text)
-    return Row(label, plain(value), multiline=True)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        return Row(label, value[0], multiline="\n" in value[0])
+    return Row(label, compact(value))  # as JSON, so that one pattern cannot look like several
 
 
 def _cautions(item: JsonObject, permission: str, part: ToolPart | str, folder: str) -> Iterator[Caution]:
