@@ -45,6 +45,13 @@ async def test_the_call_and_what_opencode_tells_are_shown_apart(size: tuple[int,
 
 
 @async_test
+async def test_a_diff_is_what_opencode_tells() -> None:
+    async with console(ScriptedGate(asked("write")), size=(100, 60)) as (app, pilot):
+        await wait_until(pilot, lambda: "told by opencode Diff" in shown(app))
+        assert "fetched" not in shown(app)
+
+
+@async_test
 async def test_unknown_arguments_are_a_warning() -> None:
     async with console(ScriptedGate(asked("bash", "no such call")), size=(100, 40)) as (app, pilot):
         await wait_until(pilot, lambda: "Arguments" in shown(app))
