@@ -27,7 +27,7 @@ def test_a_request_shows_the_stored_arguments_and_what_opencode_tells(server: Fa
     id_ = server.ask("write")
     with OpencodeConsole(server, folder) as console:
         request = console.item(id_)
-        text = list(lines(request.prompt, daemon=True))
+        text = [str(line) for line in lines(request.prompt, daemon=True)]
     assert request.prompt.args == {"filePath": "new.txt", "content": "hello\nworld\n"}
     assert request.prompt.action == "write"
     assert text.index("agent sent") < text.index("told by opencode")
