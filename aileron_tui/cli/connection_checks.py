@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Final
 
 from aileron_tui.cli.machine_checks import Check, Status, enrolment, failed
+from aileron_tui.cli.opencode_checks import opencode
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.times import utc_now
-from aileron_tui.files.config import DAEMON, Config
+from aileron_tui.files.config import DAEMON, OPENCODE, Config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.daemon.daemon_discovery import ANY, Daemon, DaemonSearch, NamedDaemon, NoDaemonReason, search
 from aileron_tui.runtime.errors import ApprovalsOff, NoGate, NotAllowed, Rejected, RuntimeFault
@@ -22,6 +23,7 @@ from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.runtime.known_gates import check
 from aileron_tui.runtime.port_owner import listening_user, trusted_users
 from aileron_tui.runtime.token_redaction import TokenRedactor
+from aileron_tui.surface.source_choice import named_opencode
 
 _REPLY_SECONDS: Final = 5.0
 _CLOCK_SECONDS: Final = 10.0
@@ -45,6 +47,8 @@ def connections(config: Config | None, env: Mapping[str, str] = os.environ) -> I
         id_ = f"source.{source.name}"
         if source.kind == DAEMON:
             yield from daemon(id_, NamedDaemon(source.url, source.token_file, source.token_env), env, configured=True)
+        elif source.kind == OPENCODE:
+            yield from opencode(id_, named_opencode(source), env)
         else:
             own = own or not source.url
             yield from gate(id_, source.url, configured=True)

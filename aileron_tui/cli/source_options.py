@@ -75,7 +75,7 @@ def needs_key(options: argparse.Namespace, choices: Iterable[SourceChoice]) -> b
 
 
 def _can_be_viewed(choice: SourceChoice) -> bool:
-    if choice.kind == "daemon":
+    if choice.kind == "daemon" or choice.kind == "opencode":  # noqa: PLR1714  # a type checker follows only this
         return True
     try:
         return choice.find().socket is not None

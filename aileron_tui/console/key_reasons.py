@@ -103,8 +103,8 @@ def not_approvable(state: KeyState) -> str:
 def no_rule(state: KeyState) -> str:
     """The key makes a rule from the request that is shown; a rule covers what was read there."""
     request = state.request
-    if request is not None and request.daemon:
-        return "a daemon has no rules: it decides itself what it asks about"
+    if request is not None and request.why_no_rules:
+        return request.why_no_rules
     if (why := not_approvable(state)) or request is None:
         return why
     if state.is_edited or request.edited_from:
@@ -154,8 +154,7 @@ def not_refreshable(state: KeyState) -> str:
     """The key fetches the preview again."""
     if why := without_request(state) or state.answer_problem:
         return why
-    once = state.request is not None and not state.request.refreshable
-    return "the daemon fetched this preview once and cannot fetch it again" if once else ""
+    return state.request.why_not_refreshable if state.request is not None else ""
 
 
 def not_extendable(state: KeyState) -> str:

@@ -19,6 +19,12 @@ from aileron_tui.core.values import dataclass
 
 ACTION: Final = "action"
 
+OPENCODE: Final = "opencode"
+"""The kind of the calls about which opencode asks. Their rows depend on the tool, so the kind declares none."""
+
+TOLD_BY_OPENCODE: Final = "told by opencode"
+"""The heading above what opencode itself says about a call, which is not what would run."""
+
 FILLED_IN: Final = "filled in by the daemon"
 """The label of values that a daemon filled in, so that they are not taken for what the agent sent."""
 

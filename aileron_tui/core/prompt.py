@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from aileron_tui.core.call_kinds import CallKind
-from aileron_tui.core.daemon_kinds import FILLED_IN, split_by_origin
+from aileron_tui.core.daemon_kinds import FILLED_IN, OPENCODE, TOLD_BY_OPENCODE, split_by_origin
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.formats import PROMPT_VERSION, version_of
 from aileron_tui.core.frozen_json import frozen_object
@@ -323,6 +323,7 @@ def _sections(prompt: Prompt, before: Prompt | None, *, daemon: bool = False) ->
     name = prompt.connector.name
     connector = f"connector {inline(short_name(name))}" if name else "a connector"
     origin = "read by the gate" if prompt.kind == CallKind.TOOL else f"fetched by {connector}"
+    origin = TOLD_BY_OPENCODE if prompt.kind == OPENCODE else origin
     run = step_text(prompt.steps[0]) if len(prompt.steps) == 1 else f"{len(prompt.steps)} steps"
     return [
         (Visible("agent sent"), paired(sent, old_sent)),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a surface draws its first frame before it has a prompt to s
     from aileron_tui.core.prompt import Prompt
 
 DECISION_LIFETIME: Final = timedelta(minutes=2)
+THE_DAEMON: Final = "the daemon"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,10 @@ class Request:
     being fetched. `fields` is the source's own JSON. `source` is the operator's name for the source of the request, ""
     if there is only one source. `reason` is what the source says about the current state.
 
-    `daemon` marks a request of a daemon, which runs the call itself: the daemon fetched the preview when it made the
-    request, and the agent's name is only a claim. `deny_only` says why a request can be denied but not approved.
-    `edited_from` is the prompt of the original call if `prompt` is an edited one. `vanished` means that the source no
-    longer lists the request and has not reported what happened to it.
+    `daemon` marks a request of a daemon or of opencode, which runs the call itself: it fetched the preview when it made
+    the request, and the agent's name is only a claim. `runner` is what messages call it. `deny_only` says why a request
+    can be denied but not approved. `edited_from` is the prompt of the original call if `prompt` is an edited one.
+    `vanished` means that the source no longer lists the request and has not reported what happened to it.
 
     `question` is the question to the operator, "" for the usual one about an action. `cautions` are shown with it, the
     most serious first. `reports_end` is False if the source never reports how the call ended. `abandoned` means that
@@ -63,6 +64,7 @@ class Request:
     abandoned: bool = False
     extendable_until: str = ""
     extended_by: tuple[str, ...] = ()
+    runner: str = THE_DAEMON
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", frozen_object(self.fields))
@@ -84,6 +86,23 @@ class Request:
         return not self.daemon
 
     @property
+    def why_not_refreshable(self) -> str:
+        """Why the preview cannot be fetched again, "" if it can."""
+        if self.refreshable:
+            return ""
+        if self.runner == THE_DAEMON:
+            return "the daemon fetched this preview once and cannot fetch it again"
+        return f"{self.runner} reports changes by itself: there is nothing to fetch again"
+
+    @property
+    def why_no_rules(self) -> str:
+        """Why no rule can be made from the request, "" if its source has rules."""
+        if not self.daemon:
+            return ""
+        who = "a daemon" if self.runner == THE_DAEMON else self.runner
+        return f"{who} has no rules: it decides itself what it asks about"
+
+    @property
     def key(self) -> str:
         """Identifies the request among those of all sources."""
         return f"{self.source} {self.id}" if self.source else self.id
@@ -99,7 +118,7 @@ class Request:
     def why_not_extendable(self) -> str:
         """Why the deadline cannot be extended, "" if it can."""
         if self.daemon:
-            return "the daemon sets this deadline"
+            return "the daemon sets this deadline" if self.runner == THE_DAEMON else f"{self.runner} sets no deadline"
         if not self.extendable_until:
             return "this deadline cannot be extended"
         return "this request cannot wait any longer" if self.expires_at >= self.extendable_until else ""

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.daemon_kinds import OPENCODE
 from aileron_tui.core.visible_text import Visible, cells, clip_around, inline, quoted
 
 if TYPE_CHECKING:
@@ -84,8 +85,10 @@ def telling_first(rows: "Iterable[Row]") -> "list[Row]":
 
 def _groups(prompt: "Prompt") -> "tuple[tuple[Row, ...], tuple[Row, ...]]":
     """The rows of the preview and the inputs. What the gate read from a file is only for the prompt itself."""
-    is_read = prompt.kind == CallKind.TOOL
-    return prompt.preview.rows if prompt.preview and not is_read else (), prompt.inputs
+    fetched = prompt.preview.rows if prompt.preview and prompt.kind != CallKind.TOOL else ()
+    if prompt.kind == OPENCODE:  # what it tells about a call says less than the call, and has the content of files
+        fetched = () if prompt.args else tuple(row for row in fetched if not row.multiline)
+    return fetched, prompt.inputs
 
 
 def _rank(row: "Row") -> int:

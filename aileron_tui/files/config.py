@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 HIGH_RISK: Final = ("confirm", "type", "passphrase")
 DAEMON: Final = "daemon"
 GATE: Final = "gate"
+OPENCODE: Final = "opencode"
 
 T = TypeVar("T")
 
@@ -136,7 +137,7 @@ class ConnectorSettings:
 
 @dataclass(frozen=True, slots=True)
 class SourceConfig:
-    """A daemon or a gate whose requests the console shows.
+    """A daemon, a gate or an opencode server whose requests the console shows.
 
     Without any `[[sources]]`, the console uses the daemon or gate that it finds on this machine.
     """
@@ -149,18 +150,29 @@ class SourceConfig:
             "pattern_hint": "Use 1 to 20 lower-case letters, digits and dashes.",
         }
     )
-    kind: Literal["daemon", "gate"] = field(
-        metadata={"meaning": "What the source is.", "example": '"daemon"', "choices": (DAEMON, GATE)}
+    kind: Literal["daemon", "gate", "opencode"] = field(
+        metadata={"meaning": "What the source is.", "example": '"daemon"', "choices": (DAEMON, GATE, OPENCODE)}
     )
     url: str = key(
         "",
-        "Address of the source. If not set, the daemon or gate of this machine. Over a network, use `https://`.",
+        "Address of the source. If not set, the daemon or gate of this machine; required for opencode. Over a network, "
+        "use `https://`.",
         '"http://127.0.0.1:9000"',
     )
     token_file: Path | None = key(
         None, "Full path of the file with the daemon's token. Not for a gate.", '"~/.aileron/work.token"'
     )
     token_env: str = key("", "Environment variable with the daemon's token, instead of `token_file`.")
+    password_env: str = key(
+        "", "Environment variable with opencode's password, such as `OPENCODE_SERVER_PASSWORD`. Only for opencode."
+    )
+    password_file: Path | None = key(
+        None, "Full path of the file with opencode's password, instead of `password_env`. Only for opencode."
+    )
+    password_command: tuple[str, ...] = key(
+        (), 'Command that prints opencode\'s password, such as `["pass", "opencode"]`, instead. Only for opencode.'
+    )
+    username: str = key("", "User name that opencode expects. If not set, `opencode`. Only for opencode.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from aileron_tui.core.toml_schema import enforce_schema
 from aileron_tui.files.config import (
     DAEMON,
     GATE,
+    OPENCODE,
     Config,
     ConfigError,
     ConnectorSettings,
@@ -25,6 +26,7 @@ from aileron_tui.files.config_schema import SCHEMA, RiskConfig, check_limits
 from aileron_tui.files.manifest_files import UnreadableFile, read_file
 
 _CREDENTIAL_SOURCES: Final = ("env", "command", "keyring")
+_PASSWORD_KEYS: Final = ("password_env", "password_file", "password_command")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _TUNNEL: Final = "Use https, or an ssh tunnel and the address of its local end."
 
@@ -120,10 +122,24 @@ def _source(table: dict[str, Any], index: int, address: Address | None, problems
     """The source in one `[[sources]]` table, or None if its name or kind is not valid."""
     check_limits(table, SourceConfig, ("sources", index), problems)
     token_file = _token_file(table, index, address, problems)
+    password_file = _password_file(table, index, address, problems)
     name, kind = table.get("name", ""), table.get("kind", "")
-    if not name or kind not in (DAEMON, GATE):
+    if not name or kind not in (DAEMON, GATE, OPENCODE):
         return None
-    return SourceConfig(name, kind, address.url if address else "", token_file, table.get("token_env", ""))
+    if kind == OPENCODE and "url" not in table:
+        fix = 'Write the address that `opencode serve` prints, such as url = "http://127.0.0.1:4096".'
+        problems.add(("sources", index), "source-url", "opencode needs an address", fix)
+    return SourceConfig(
+        name,
+        kind,
+        address.url if address else "",
+        token_file,
+        table.get("token_env", ""),
+        table.get("password_env", ""),
+        password_file,
+        tuple(table.get("password_command", ())),
+        table.get("username", ""),
+    )
 
 
 def _source_address(table: dict[str, Any], index: int, problems: Problems) -> Address | None:
@@ -150,19 +166,53 @@ def _token_file(table: dict[str, Any], index: int, address: Address | None, prob
     if table.get("kind") == GATE:
         message = "a gate needs no token, because it identifies you by your key"
         problems.add((*path, given[0]), "source-token", message, f"Remove {given[0]}.")
+    if table.get("kind") == OPENCODE:
+        fix = f"Use {given[0].replace('token', 'password')} instead."
+        problems.add((*path, given[0]), "source-token", "opencode has a password, not a token", fix)
     if len(given) > 1:
         message, fix = "the token has 2 sources instead of one", "Set only one of token_file and token_env."
         problems.add((*path, given[1]), "source-token", message, fix)
     if address is not None and not address.is_confidential:
         message = "the token would be sent unencrypted over the network"
         problems.add((*path, "url"), "source-token", message, _TUNNEL)
-    if "token_env" in table and not _VARIABLE.fullmatch(table["token_env"]):
-        # The value may be the token itself, so the message does not repeat it.
-        message = "this is not the name of an environment variable"
-        problems.add((*path, "token_env"), "source-token", message, 'Write its name, such as token_env = "WORK_TOKEN".')
-    if "token_file" not in table:
+    _check_variable(table, index, "token_env", "WORK_TOKEN", problems)
+    return _full_path(table, index, "token_file", "~/.aileron/work.token", problems)
+
+
+def _password_file(table: dict[str, Any], index: int, address: Address | None, problems: Problems) -> Path | None:
+    """The file with opencode's password. Reports every problem with the settings of the password."""
+    path = ("sources", index)
+    given = [key for key in _PASSWORD_KEYS if key in table]
+    if table.get("kind") in (DAEMON, GATE):
+        for key in [*given, *(["username"] if "username" in table else [])]:
+            message = f"a {table['kind']} has no user name and no password"
+            problems.add((*path, key), "source-password", message, f"Remove {key}.")
         return None
-    if not table["token_file"].startswith(("/", "~/")):
-        message, fix = "this is not a full path", 'Write a path such as token_file = "~/.aileron/work.token".'
-        problems.add((*path, "token_file"), "source-token", message, fix)
-    return Path(table["token_file"])
+    if len(given) > 1:
+        message = f"the password has {len(given)} sources instead of one"
+        problems.add((*path, given[1]), "source-password", message, f"Set only one of {', '.join(_PASSWORD_KEYS)}.")
+    if given and address is not None and not address.is_confidential:
+        message = "the password would be sent unencrypted over the network"
+        problems.add((*path, "url"), "source-password", message, _TUNNEL)
+    if ":" in table.get("username", ""):
+        message, fix = "a user name cannot contain a colon", "Write the user name only."
+        problems.add((*path, "username"), "source-password", message, fix)
+    _check_variable(table, index, "password_env", "OPENCODE_SERVER_PASSWORD", problems)
+    return _full_path(table, index, "password_file", "~/.aileron/opencode.password", problems)
+
+
+def _check_variable(table: dict[str, Any], index: int, key: str, example: str, problems: Problems) -> None:
+    if key in table and not _VARIABLE.fullmatch(table[key]):
+        # The value may be the secret itself, so the message does not repeat it.
+        message = "this is not the name of an environment variable"
+        rule = f"source-{key.partition('_')[0]}"
+        problems.add(("sources", index, key), rule, message, f'Write its name, such as {key} = "{example}".')
+
+
+def _full_path(table: dict[str, Any], index: int, key: str, example: str, problems: Problems) -> Path | None:
+    if key not in table:
+        return None
+    if not table[key].startswith(("/", "~/")):
+        rule, fix = f"source-{key.partition('_')[0]}", f'Write a path such as {key} = "{example}".'
+        problems.add(("sources", index, key), rule, "this is not a full path", fix)
+    return Path(table[key])

@@ -94,14 +94,18 @@ class HttpConnection:
         query: Query | None = None,
         seconds: float = _DEFAULT_SECONDS,
         lenient_items: bool = False,
+        is_list: bool = False,
     ) -> JsonObject:
         """Sends a request and returns the reply; raises Rejected if refused. `seconds` is the timeout for each part.
 
-        With `lenient_items`, an item of the reply that cannot be parsed becomes None instead of failing the reply.
+        With `lenient_items`, an item of the reply that cannot be parsed becomes None instead of failing the reply. With
+        `is_list`, the reply is an array, which is returned as `items`.
         """
         with self._redacted_errors():
             with self._exchange(method, path, body, headers or {}, query, seconds) as response:
                 content = self._read_body(response, seconds)
+            if is_list and response.is_success:
+                content = b'{"items":%b}' % content
             return self._read(response, content, lenient_items=lenient_items)
 
     def send(

@@ -1,4 +1,4 @@
-"""The part of a source that has no rules: a daemon decides for itself what it asks about."""
+"""The part of a source that has no rules: a daemon or opencode decides for itself what it asks about."""
 
 from typing import TYPE_CHECKING, NoReturn
 
@@ -10,25 +10,27 @@ if TYPE_CHECKING:
 
 
 class NoRules:
-    """Refuses everything about rules."""
+    """Refuses everything about rules. `without_rules` is what messages call the source."""
+
+    without_rules = "a daemon"
 
     def rules(self) -> tuple["ListedRule", ...]:
         """Raises RuntimeFault."""
-        _refuse()
+        self._refuse_rules()
 
     def rule_offers(self, id_: str) -> "RuleOffers":  # noqa: ARG002  # as for a gate
         """Raises RuntimeFault."""
-        _refuse()
+        self._refuse_rules()
 
     def make_rule(self, rule: "Rule") -> None:  # noqa: ARG002  # as for a gate
         """Raises RuntimeFault."""
-        _refuse()
+        self._refuse_rules()
 
     def end_rule(self, id_: str) -> None:  # noqa: ARG002  # as for a gate
         """Raises RuntimeFault."""
-        _refuse()
+        self._refuse_rules()
 
-
-def _refuse() -> NoReturn:
-    hint = "Rules work for agents that call a gate."
-    raise RuntimeFault("a daemon has no rules", "it asks about every call that its own settings name", hint)
+    def _refuse_rules(self) -> NoReturn:
+        title = f"{self.without_rules} has no rules"
+        hint = "Rules work for agents that call a gate."
+        raise RuntimeFault(title, "it asks about every call that its own settings name", hint)

@@ -5,8 +5,6 @@ added to a request.
 """
 
 import os
-import signal
-import subprocess
 import threading
 import time
 from collections.abc import Mapping
@@ -14,9 +12,8 @@ from typing import Final, NoReturn, TypeAlias
 
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.failure import TIMEOUT, Boundary, CallRefused, Failure, FailureKind
+from aileron_tui.sandbox.secret_command import SecretCommandError, command_output
 
-_MAX_OUTPUT: Final = 64 * 1024
-_COMMAND_SECONDS: Final = 15.0
 _CACHE_SECONDS: Final = 30.0
 
 
@@ -154,41 +151,11 @@ def _checked_secret(connector: str, kind: str, text: str) -> Secret:
 
 
 def _command_output(connector: str, argv: tuple[str, ...], seconds: float) -> str:
-    """Runs a command and returns its output. Neither stdout nor stderr ever appears in an error or a log."""
-    if not argv:
-        raise CallRefused(_credential_failure(connector, "its command is empty"))
     try:
-        process = subprocess.Popen(  # noqa: S603 - the program comes from the user's own configuration; no shell is involved
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CallRefused(
-            _credential_failure(connector, f"its command {argv[0]} cannot be run ({error.strerror})")
-        ) from None
-    with process:
-        try:
-            output, _ = process.communicate(timeout=max(min(seconds, _COMMAND_SECONDS), 0))
-        except subprocess.TimeoutExpired:
-            _kill(process)
-            raise CallRefused(_credential_failure(connector, f"its command {argv[0]} took too long", TIMEOUT)) from None
-    if process.returncode != 0:
-        raise CallRefused(
-            _credential_failure(connector, f"its command {argv[0]} exited with code {process.returncode}")
-        )
-    if len(output) > _MAX_OUTPUT:
-        raise CallRefused(_credential_failure(connector, f"its command {argv[0]} printed too much"))
-    return output.decode("utf-8", "replace")
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if hasattr(os, "killpg"):
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
+        return command_output(argv, seconds)
+    except SecretCommandError as error:
+        reason = TIMEOUT if error.timed_out else ""
+        raise CallRefused(_credential_failure(connector, str(error), reason)) from None
 
 
 def _from_keyring(connector: str, kind: str, service: str, user: str) -> str:

@@ -1,11 +1,11 @@
-"""The ledgers of this home: the gate's, and one for each daemon that we have connected to."""
+"""The ledgers of this home: the gate's, and one for each daemon or opencode server that we have connected to."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.config import DAEMON, GATE, Config
+from aileron_tui.files.config import GATE, Config
 from aileron_tui.files.paths import paths
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.file_names import DAEMONS, FILE, lock_path
@@ -65,7 +65,7 @@ def _daemon_in_use(config: Config, env: Mapping[str, str]) -> Path | None:
 
     if config.sources:
         only = config.sources[0] if len(config.sources) == 1 else None
-        return paths().data / DAEMONS / only.name if only is not None and only.kind == DAEMON else None
+        return paths().data / DAEMONS / only.name if only is not None and only.kind != GATE else None
     try:
         daemon = find(NamedDaemon(), env)
     except NoDaemon:

@@ -1,4 +1,4 @@
-"""What a surface needs from a source. Gates and daemons look the same to it."""
+"""What a surface needs from a source. Gates, daemons and opencode look the same to it."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -85,7 +85,7 @@ Connect: TypeAlias = Callable[[UnlockedKey], Source]
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """A source to listen to. `kind` is `daemon` or `gate`."""
+    """A source to listen to. `kind` is `daemon`, `opencode` or `gate`."""
 
     name: str
     connect: Connect

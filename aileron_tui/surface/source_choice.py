@@ -10,7 +10,7 @@ from typing import Final, Literal
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.config import DAEMON, Config, SourceConfig
+from aileron_tui.files.config import DAEMON, OPENCODE, Config, SourceConfig
 from aileron_tui.runtime.daemon.daemon_discovery import (
     TOKEN_VARIABLE,
     URL_VARIABLE,
@@ -23,6 +23,7 @@ from aileron_tui.runtime.daemon.daemon_discovery import (
 from aileron_tui.runtime.errors import InvalidReply, NoGate
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
 from aileron_tui.runtime.gate_probe import GateProbe
+from aileron_tui.runtime.opencode.opencode_server import USERNAME, NamedOpencode, OpencodeServer, find_opencode
 
 _HEALTH_SECONDS: Final = 5.0
 
@@ -38,6 +39,16 @@ class DaemonChoice:
     name: str
     find: Callable[[], Daemon]
     kind: Literal["daemon"] = "daemon"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpencodeChoice:
+    """An opencode server. `find` reads its password again at each connection."""
+
+    name: str
+    find: Callable[[], OpencodeServer]
+    kind: Literal["opencode"] = "opencode"
     note: str = ""
 
 
@@ -61,7 +72,7 @@ class EmbeddedGateChoice:
     note: str = ""
 
 
-SourceChoice = DaemonChoice | GateChoice | EmbeddedGateChoice
+SourceChoice = DaemonChoice | OpencodeChoice | GateChoice | EmbeddedGateChoice
 """A source to open. `note` says what was skipped before it was chosen, and may contain foreign text."""
 
 
@@ -140,7 +151,16 @@ def _configured(source: SourceConfig, env: Mapping[str, str]) -> SourceChoice:
     if source.kind == DAEMON:
         daemon = NamedDaemon(source.url, source.token_file, source.token_env)
         return DaemonChoice(source.name, partial(find, daemon, env))
+    if source.kind == OPENCODE:
+        return OpencodeChoice(source.name, partial(find_opencode, named_opencode(source), env))
     return GateChoice(source.name, partial(discover, source.url))
+
+
+def named_opencode(source: SourceConfig) -> NamedOpencode:
+    """The opencode server of a source of the configuration."""
+    return NamedOpencode(
+        source.url, source.username or USERNAME, source.password_env, source.password_file, source.password_command
+    )
 
 
 def _running(env: Mapping[str, str]) -> SourceChoice:

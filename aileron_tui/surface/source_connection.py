@@ -12,7 +12,7 @@ from aileron_tui.files.paths import paths
 from aileron_tui.ledger.file_names import DAEMONS
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.surface.source import SourceSpec
-from aileron_tui.surface.source_choice import DaemonChoice, EmbeddedGateChoice, GateChoice, SourceChoice
+from aileron_tui.surface.source_choice import DaemonChoice, EmbeddedGateChoice, GateChoice, OpencodeChoice, SourceChoice
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
@@ -48,6 +48,8 @@ def connection(choice: SourceChoice, config: Config, *, surface: str, at_exit: E
     """A function that connects to a source with a key. What is known about a daemon is kept between connections."""
     if choice.kind == "daemon":
         return _DaemonConnection(choice, config, surface, at_exit)
+    if choice.kind == "opencode":
+        return _OpencodeConnection(choice, config, surface, at_exit)
     return _GateConnection(choice, surface)
 
 
@@ -88,6 +90,33 @@ class _DaemonConnection:
         tracker, first = self._tracker or Tracker(), self._tracker is None
         source = DaemonSource(
             daemon, key, folder, name=name, rules=self.config.risk, surface=self.surface, tracker=tracker
+        )
+        self._tracker = tracker
+        if self.at_exit is not None and first:
+            self.at_exit.callback(lambda: DaemonLedger(folder, key, temporary=True).close())
+        return source
+
+
+@dataclass(slots=True)
+class _OpencodeConnection:
+    """Connects to an opencode server, and keeps what is known about it between connections."""
+
+    choice: OpencodeChoice
+    config: Config
+    surface: str
+    at_exit: ExitStack | None
+    _tracker: "Tracker | None" = None
+
+    def __call__(self, key: UnlockedKey) -> "Source":
+        from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger  # noqa: PLC0415
+        from aileron_tui.runtime.daemon.tracker import Tracker  # noqa: PLC0415
+        from aileron_tui.runtime.opencode.opencode_source import OpencodeSource  # noqa: PLC0415
+
+        server, name = self.choice.find(), self.choice.name
+        folder = paths().data / DAEMONS / name
+        tracker, first = self._tracker or Tracker(), self._tracker is None
+        source = OpencodeSource(
+            server, key, folder, name=name, rules=self.config.risk, surface=self.surface, tracker=tracker
         )
         self._tracker = tracker
         if self.at_exit is not None and first:

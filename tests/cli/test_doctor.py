@@ -32,6 +32,7 @@ from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
 from tests.daemon.process import FakeDaemon
 from tests.project.test_layers import loaded_by
+from tests.runtime.opencode.fake_server import FakeOpencode
 
 TOKEN = "5e" * 32
 HOSTILE = "1.0\x1b[2J\u202e⏎\nok"
@@ -522,6 +523,31 @@ url = "{daemon.url}/"
     assert done.status("source.far") == "fail"
     assert done.status("gate") == "ok"
     assert "daemon" not in done.checks
+
+
+def test_opencode_with_and_without_a_password(
+    home: Path, doctor: Doctor, nobody: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PW", TOKEN)
+    with FakeOpencode() as unprotected, FakeOpencode(TOKEN) as protected:
+        sources = {"plain": unprotected.url, "safe": protected.url, "wrong": protected.url + "/", "gone": nobody}
+        unprotected.broken_list = True
+        for name, url in sources.items():
+            password = 'password_env = "PW"' if name == "safe" else ""
+            configure(home, f'[[sources]]\nname = "{name}"\nkind = "opencode"\nurl = "{url}"\n{password}')
+            done = doctor()
+            match name:
+                case "plain":
+                    assert done.code == 0
+                    assert done.status("source.plain.password") == done.status("source.plain.waiting") == "warn"
+                    assert "can answer its requests" in done.words("source.plain.password")
+                case "safe":
+                    assert done.status("source.safe") == done.status("source.safe.password") == "ok"
+                    assert done.status("source.safe.permission") == "ok"
+                case "wrong":
+                    assert "a password is needed" in done.words("source.wrong")
+                case "gone":
+                    assert done.status("source.gone") == "fail"
 
 
 def test_a_gate_that_is_configured_as_a_daemon(home: Path, doctor: Doctor) -> None:

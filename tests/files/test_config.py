@@ -54,6 +54,8 @@ env = "TICKETS_TOKEN"
 
 DAEMON = '[[sources]]\nname = "a"\nkind = "daemon"'
 GATE = '[[sources]]\nname = "a"\nkind = "gate"'
+OPENCODE = '[[sources]]\nname = "a"\nkind = "opencode"'
+HERE = f'{OPENCODE}\nurl = "http://127.0.0.1:4096"'
 
 
 def written(folder: Path, text: str) -> Path:
@@ -149,6 +151,15 @@ def test_everything_is_read(tmp_path: Path) -> None:
         (f'{DAEMON}\ntoken_env = "5e5e-secret"', 4, "name of an environment variable", "its name"),
         (f'{DAEMON}\nurl = "http://far.example.com"\ntoken_env = "A"', 4, "unencrypted", "ssh tunnel"),
         (f'{GATE}\ntoken_env = "A"', 4, "a gate needs no token", "Remove token_env"),
+        (OPENCODE, 1, "opencode needs an address", "http://127.0.0.1:4096"),
+        (f'{HERE}\ntoken_env = "A"', 5, "a password, not a token", "password_env"),
+        (f'{HERE}\npassword_env = "A"\npassword_file = "/a"', 6, "2 sources", "only one"),
+        (f'{HERE}\npassword_env = "s3-cret"', 5, "name of an environment variable", "OPENCODE_SERVER_PASSWORD"),
+        (f'{HERE}\npassword_file = "a/b"', 5, "not a full path", "~/"),
+        (f'{HERE}\nusername = "a:b"', 5, "colon", "user name"),
+        (f'{DAEMON}\npassword_env = "A"', 4, "no user name and no password", "Remove password_env"),
+        (f'{GATE}\nusername = "a"', 4, "no user name and no password", "Remove username"),
+        (f'{OPENCODE}\nurl = "http://far.example.com"\npassword_env = "A"', 4, "unencrypted", "ssh tunnel"),
     ],
 )
 def test_an_error_names_the_line_and_how_to_fix_it(tmp_path: Path, text: str, line: int, words: str, hint: str) -> None:
@@ -164,6 +175,18 @@ def test_a_folder_instead_of_the_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
     with pytest.raises(ConfigError, match="cannot read"):
         load_config(tmp_path / "config.toml")
+
+
+def test_the_password_of_opencode_has_three_possible_places(tmp_path: Path) -> None:
+    for line, source in (
+        ('password_env = "PW"', SourceConfig("a", "opencode", "http://127.0.0.1:4096", password_env="PW")),
+        ('password_file = "~/pw"', SourceConfig("a", "opencode", "http://127.0.0.1:4096", password_file=Path("~/pw"))),
+        (
+            'password_command = ["pass", "x"]\nusername = "me"',
+            SourceConfig("a", "opencode", "http://127.0.0.1:4096", password_command=("pass", "x"), username="me"),
+        ),
+    ):
+        assert load_config(written(tmp_path, f"{HERE}\n{line}")).sources == (source,)
 
 
 def test_errors_never_repeat_what_may_be_a_secret(tmp_path: Path) -> None:

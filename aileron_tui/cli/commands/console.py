@@ -144,7 +144,7 @@ def _operator_key(
     if first_run is None:
         return stored_key(name)
     if first_run.choice is first_run.choice.RUN_KEY:
-        return temporary_key(enroll=any(choice.kind != "daemon" for choice in choices))
+        return temporary_key(enroll=any(choice.kind not in ("daemon", "opencode") for choice in choices))
     return first_key(first_run.passphrase)
 
 

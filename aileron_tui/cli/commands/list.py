@@ -13,7 +13,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.summary import shortened, summary
 from aileron_tui.core.times import utc_now
 from aileron_tui.files.config import Config
-from aileron_tui.surface.source_choice import DaemonChoice, EmbeddedGateChoice, GateChoice, SourceChoice
+from aileron_tui.surface.source_choice import DaemonChoice, EmbeddedGateChoice, GateChoice, OpencodeChoice, SourceChoice
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def _without_key(choices: Sequence[SourceChoice], config: Config) -> tuple[Reque
     failures: list[AileronError] = []
     for choice in choices:
         try:
-            found += _of_daemon(choice, config) if choice.kind == "daemon" else _of_gate(choice)
+            found += _of_choice(choice, config)
         except NoViewers:
             return None
         except AileronError as error:
@@ -61,6 +61,12 @@ def _without_key(choices: Sequence[SourceChoice], config: Config) -> tuple[Reque
     return tuple(sorted(found, key=lambda request: (request.requested_at, request.key)))
 
 
+def _of_choice(choice: SourceChoice, config: Config) -> Sequence[Request]:
+    if choice.kind == "daemon":
+        return _of_daemon(choice, config)
+    return _of_opencode(choice, config) if choice.kind == "opencode" else _of_gate(choice)
+
+
 def _of_gate(choice: GateChoice | EmbeddedGateChoice) -> Sequence[Request]:
     from aileron_tui.runtime.viewer_client import ViewerClient  # noqa: PLC0415
 
@@ -71,7 +77,16 @@ def _of_gate(choice: GateChoice | EmbeddedGateChoice) -> Sequence[Request]:
 def _of_daemon(choice: DaemonChoice, config: Config) -> Sequence[Request]:
     from aileron_tui.runtime.daemon.daemon_summaries import waiting_summaries  # noqa: PLC0415
 
-    requests, unreadable = waiting_summaries(choice.find(), name=choice.name, rules=config.risk)
+    return _told(*waiting_summaries(choice.find(), name=choice.name, rules=config.risk))
+
+
+def _of_opencode(choice: OpencodeChoice, config: Config) -> Sequence[Request]:
+    from aileron_tui.runtime.opencode.opencode_summaries import waiting_summaries  # noqa: PLC0415
+
+    return _told(*waiting_summaries(choice.find(), name=choice.name, rules=config.risk))
+
+
+def _told(requests: Sequence[Request], unreadable: int) -> Sequence[Request]:
     if unreadable:
         sys.stderr.write(f"warning: {unreadable} requests cannot be read\n")
     return requests

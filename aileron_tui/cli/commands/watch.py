@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Returns 0 if every source closed the connection, 1 if one could no longer be reached."""
     config, choices = source_options.chosen_sources(options)
-    gates = [choice for choice in choices if choice.kind != "daemon"]
+    gates = [choice for choice in choices if isinstance(choice, GateChoice | EmbeddedGateChoice)]
     if len(gates) == len(choices) and not source_options.needs_key(options, gates) and _serve_viewers(gates):
         source_options.print_notes(choices)
         sys.stderr.write("note: watching without a key, so previews are left out\n")

@@ -145,7 +145,7 @@ def why_not_editable(request: Request) -> str:
     if isinstance(why := request.fields.get("not_editable"), str) and why:
         return short(f"{why}; deny it with a reason that says what to change", _LONGEST_REASON)
     if request.daemon:
-        return "the daemon cannot change this call; deny it with a reason that says what to change"
+        return f"{request.runner} cannot change this call; deny it with a reason that says what to change"
     return "this action has no inputs to edit"
 
 

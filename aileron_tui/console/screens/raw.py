@@ -55,7 +55,7 @@ def fields(request: Request, fetched: Json = None) -> JsonObject:
         "revision": request.revision,
         "requested_at": request.requested_at,
         "expires_at": request.expires_at,
-    } | ({"kind": prompt.kind, "as the daemon sent it": from_daemon} if from_daemon else {})
+    } | ({"kind": prompt.kind, f"as {request.runner} sent it": from_daemon} if from_daemon else {})
 
 
 class RawScreen(Screen[None]):

@@ -38,7 +38,7 @@ def banner(statuses: Mapping[str, SourceStatus], width: int, max_lines: int) -> 
     failing = {name: status for name, status in statuses.items() if status.problem}
     in_trouble = disconnected | failing
     if len(statuses) == 1:
-        return [line for status in in_trouble.values() for line in _only_source_lines(status, width)]
+        return [line for name, status in in_trouble.items() for line in _only_source_lines(name, status, width)]
     shown = list(in_trouble.items())[:max_lines]
     left = len(in_trouble) - len(shown)
     more = (f" +{left} more" if max_lines == 1 else f"  and {left} more") if left else ""
@@ -48,10 +48,11 @@ def banner(statuses: Mapping[str, SourceStatus], width: int, max_lines: int) -> 
     ]
 
 
-def _only_source_lines(status: SourceStatus, width: int) -> list[Content]:
+def _only_source_lines(name: str, status: SourceStatus, width: int) -> list[Content]:
     """One line if the reason fits on it, else a second line with the reason."""
     if status.problem:
-        first = trusted("▲ the gate is failing")
+        who = foreign_line(name, "bold") if name else trusted("the gate")
+        first = trusted("▲ ") + who + trusted(" is failing")
         both = first + trusted(": ") + foreign_line(status.problem)
         return [both] if both.cell_length <= width else [first, foreign_short(status.problem, width)]
     first = trusted(f"▲ not connected since {status.since}")

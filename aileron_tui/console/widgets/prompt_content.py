@@ -6,7 +6,7 @@ from typing import Final
 from aileron_tui.console.widgets import prompt_words as words
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.prompt_sections import Block, Section, section
-from aileron_tui.core.daemon_kinds import FILLED_IN
+from aileron_tui.core.daemon_kinds import FILLED_IN, OPENCODE, TOLD_BY_OPENCODE
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.step_rows import step_rows
@@ -41,6 +41,11 @@ class PromptContent:
             yield from (field.value for field in part.fields if field.value)
         for part in self.sections.values():
             yield from (block.text for block in part.blocks)
+
+    def origin(self, name: str) -> str:
+        """Who wrote the texts of a section."""
+        told = name == "fetched" and self._request is not None and self._request.prompt.kind == OPENCODE
+        return TOLD_BY_OPENCODE if told else ORIGINS[name]
 
     def blocks(self, name: str) -> tuple[Block, ...]:
         """The texts of a section that are shown as quotes."""

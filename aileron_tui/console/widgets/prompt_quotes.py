@@ -32,13 +32,15 @@ class PromptQuotes:
         """Shows the long texts of a prompt."""
         for name, quotes in self._quotes.items():
             blocks = content.blocks(name)
-            new = [Quote(origin=ORIGINS[name]) for _ in range(len(blocks) - len(quotes))]
+            origin = content.origin(name)
+            new = [Quote(origin=origin) for _ in range(len(blocks) - len(quotes))]
             quotes.extend(new)
             if new:
                 body.mount_all(new, before=f"#{name}-quotes-end")
             for index, quote in enumerate(quotes):
                 quote.display = index < len(blocks)
                 if quote.display:
+                    quote.origin = origin
                     quote.show(blocks[index])
 
     def warn(self, content: PromptContent, lookalikes: LookalikeScan) -> None:

@@ -11,7 +11,7 @@ from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WAR
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.prompt_sections import Block, row_lines
 from aileron_tui.core.call_kinds import CallKind
-from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
+from aileron_tui.core.daemon_kinds import ACTION, OPENCODE, TOLD_BY_OPENCODE, split_by_origin
 from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
@@ -98,6 +98,8 @@ def fetched_heading(request: Request, *, brief: bool = False) -> Content:
         return trusted(f"This {'action' if prompt.kind == ACTION else 'request'} has no preview.", MUTED)
     if prompt.preview.unavailable:
         return Content("")
+    if prompt.kind == OPENCODE:
+        return trusted(TOLD_BY_OPENCODE, STRONG)
     return Content.assemble(trusted("fetched by " if brief else "fetched by connector ", STRONG), connector)
 
 

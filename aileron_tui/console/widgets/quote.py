@@ -72,6 +72,12 @@ class Quote(Vertical, TallContainer):
         """Who wrote the text."""
         return self._origin
 
+    @origin.setter
+    def origin(self, origin: str) -> None:
+        if origin != self._origin:
+            self._origin = origin
+            self._load_text()
+
     def show(self, block: Block) -> None:
         """Shows another text; showing the same one again changes nothing."""
         if block != self._block:

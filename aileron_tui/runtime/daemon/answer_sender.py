@@ -1,10 +1,9 @@
-"""Sends answers to a daemon. Each is recorded first and sent once; after a lost reply, its outcome is looked up."""
+"""Sends answers, each recorded first and sent only once. After a lost reply, its outcome is looked up."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from aileron_tui.core.daemon_kinds import NO_EFFECT
 from aileron_tui.core.decision import Verdict
@@ -15,8 +14,8 @@ from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.runtime.daemon import request_reader
 from aileron_tui.runtime.daemon.answer_lock import AnswerLock
-from aileron_tui.runtime.daemon.daemon_client import DaemonClient, DaemonResult
 from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger
+from aileron_tui.runtime.daemon.listed_client import DaemonResult, ListedClient
 from aileron_tui.runtime.daemon.tracker import Tracker
 from aileron_tui.runtime.errors import (
     ApprovalsOff,
@@ -32,8 +31,6 @@ from aileron_tui.runtime.errors import (
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey
 
-_UNCERTAIN: Final = "it is not known whether the daemon accepted the answer"
-
 
 class AnswerRefused(RuntimeFault):
     """The answer is not possible for this request, so nothing was sent."""
@@ -43,12 +40,13 @@ class AnswerSender:
     """Sends the answers of one connection; safe to use from several threads.
 
     `report` is called with the outcome of an answer, `follow` with the id of a request whose state must be looked up.
+    `check_again` raises if a request is no longer what was shown; it is called right before an approval is recorded.
     `in_flight` contains the ids of the requests whose answer is being sent right now.
     """
 
     def __init__(  # noqa: PLR0913  # what an answer is made of
         self,
-        client: DaemonClient,
+        client: ListedClient,
         ledger: DaemonLedger,
         tracker: Tracker,
         key: UnlockedKey,
@@ -58,6 +56,7 @@ class AnswerSender:
         clock: Callable[[], datetime],
         report: Callable[[str, DaemonResult], None],
         follow: Callable[[str], None],
+        check_again: Callable[[Request], None] | None = None,
     ) -> None:
         self._client = client
         self._ledger = ledger
@@ -67,7 +66,9 @@ class AnswerSender:
         self._clock = clock
         self._report = report
         self._follow = follow
+        self._check_again = check_again
         self._lock = lock
+        self._uncertain = f"it is not known whether the {client.peer} accepted the answer"
         self.in_flight: set[str] = set()
 
     def decide(self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> RequestState:
@@ -80,6 +81,8 @@ class AnswerSender:
         with self._lock.held():
             if approved:  # a denial runs nothing, so it is safe even if the request has changed
                 self._check_unchanged(request, edits)
+                if self._check_again is not None:
+                    self._check_again(request)
             envelope = self._record_decision(request, verdict, reason, edits)
             self._tracker.answer_recorded(request.id, request if edits else None)
             body: JsonObject = {"approved": approved, "reason": reason, "envelope": envelope}
@@ -112,7 +115,7 @@ class AnswerSender:
         now = self._tracker.waiting.get(request.id)
         if now is not None and (request_reader.edited(now, edits) if edits else now).digest != request.digest:
             raise PromptChanged(
-                409, {"error": {"message": "the request has changed since it was shown"}}, peer="daemon"
+                409, {"error": {"message": "the request has changed since it was shown"}}, peer=self._client.peer
             )
 
     def _record_decision(self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> JsonObject:
@@ -137,7 +140,9 @@ class AnswerSender:
             self._ledger.record_decision(id_, envelope)
         except InvalidTransition as error:  # the daemon reported that it ended, and now lists it as waiting again
             message = f"our own ledger says that the request is {error.state}"
-            raise NotWaiting(409, {"state": error.state, "error": {"message": message}}, peer="daemon") from None
+            raise NotWaiting(
+                409, {"state": error.state, "error": {"message": message}}, peer=self._client.peer
+            ) from None
 
     def _send(self, request: Request, verdict: Verdict, body: JsonObject) -> RequestState:
         id_ = request.id
@@ -179,7 +184,7 @@ class AnswerSender:
             raise error from None
         if result.state is RequestState.PENDING:
             self._record_report(id_, RequestState.PENDING)
-            title = "the daemon lists this request, but replied that it does not exist"
+            title = f"the {self._client.peer} lists this request, but replied that it does not exist"
             raise InvalidReply(title, hint="Try again.")
         if self.is_own_outcome(id_, result) and _fits(result, verdict):
             return self._taken(request, verdict, result)
@@ -192,13 +197,17 @@ class AnswerSender:
         try:
             result = self._client.current_state(id_)
         except RuntimeFault as fault:
-            raise NoReply(_UNCERTAIN, str(fault), "Check the state of the request before you answer again.") from None
+            raise NoReply(
+                self._uncertain, str(fault), "Check the state of the request before you answer again."
+            ) from None
         if result.state is RequestState.PENDING:
             self._record_report(id_, RequestState.PENDING)
             if not isinstance(error, NoReply):
                 self._tracker.answer_rejected(id_)
                 raise error
-            raise NoReply("the daemon did not reply, and the request is still waiting", hint="Answer again.")
+            raise NoReply(
+                f"the {self._client.peer} did not reply, and the request is still waiting", hint="Answer again."
+            )
         if _confirms(result, verdict):
             return self._taken(request, verdict, result)
         raise self._superseded(id_, result)
@@ -209,19 +218,19 @@ class AnswerSender:
         self._report(id_, result)
         if state is RequestState.WITHDRAWN and self._tracker.is_unconfirmed(id_):
             self._record_report(id_, RequestState.INTERRUPTED)
-            return NoReply(_UNCERTAIN, result.note)
+            return NoReply(self._uncertain, result.note)
         if state is RequestState.WITHDRAWN:
             self._record_report(id_, state)
-            return NotFound(404, {"error": {"message": result.note}}, peer="daemon")
+            return NotFound(404, {"error": {"message": result.note}}, peer=self._client.peer)
         elsewhere = self.is_answered_elsewhere(id_, result)
         self._record_report(id_, state, elsewhere=elsewhere, reason=result.reason, error=result.error)
         if result.unanswered:
             body: JsonObject = {"state": result.unanswered, "error": {"message": result.error}}
-            return NotWaiting(404, body, peer="daemon")
+            return NotWaiting(404, body, peer=self._client.peer)
         if not own and not elsewhere:
-            return NoReply(_UNCERTAIN, result.error)
+            return NoReply(self._uncertain, result.error)
         message = f"{'your earlier answer was accepted' if own else 'answered elsewhere'}: it is {state}"
-        return NotWaiting(404, {"state": state, "error": {"message": message}}, peer="daemon")
+        return NotWaiting(404, {"state": state, "error": {"message": message}}, peer=self._client.peer)
 
     def _record_report(
         self, id_: str, state: RequestState, *, elsewhere: bool = False, reason: str = "", error: str = ""

@@ -14,8 +14,8 @@ from aileron_tui.core.address import read_address
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.states import RequestState, on_the_wire
-from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.daemon_discovery import START, Daemon
+from aileron_tui.runtime.daemon.listed_client import DaemonResult
 from aileron_tui.runtime.errors import ApprovalsOff, InvalidReply, NoGate, NotAllowed, NotFound, Rejected, RuntimeFault
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.runtime.sse import SseFrame, read_frames
@@ -51,22 +51,10 @@ class WrongPassphrase(AileronError):
     """The vault could not be unlocked."""
 
 
-@dataclass(frozen=True, slots=True)
-class DaemonResult:
-    """The state of a request. `error` comes from the daemon; `note` is our own, where the state alone would mislead.
-
-    `unanswered` is EXPIRED or WITHDRAWN if the request failed because nobody answered it in time or the agent left.
-    """
-
-    state: RequestState
-    reason: str = ""
-    error: str = ""
-    note: str = ""
-    unanswered: RequestState | None = None
-
-
 class DaemonClient:
     """The client for one daemon. Safe to use from several threads."""
+
+    peer = "daemon"
 
     def __init__(
         self, daemon: Daemon, *, silence: float = SILENCE, transport: httpx.BaseTransport | None = None
@@ -74,7 +62,7 @@ class DaemonClient:
         self._private = daemon.private
         self._connection = HttpConnection(
             daemon.url,
-            peer="daemon",
+            peer=self.peer,
             hint=START,
             silence=silence,
             secret=daemon.token,

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from aileron_tui.runtime.daemon.daemon_client import DaemonClient
+from aileron_tui.runtime.daemon.listed_client import ListedClient
 from aileron_tui.runtime.errors import InvalidReply, NoReply, RuntimeFault
 from aileron_tui.runtime.sse import SseFrame
 
@@ -21,7 +21,7 @@ class EventReader:
 
     def __init__(
         self,
-        client: DaemonClient,
+        client: ListedClient,
         report: Callable[[SseFrame | RuntimeFault | None], None],
         unprocessed: Callable[[], int],
     ) -> None:
@@ -41,7 +41,7 @@ class EventReader:
         self._closed = True
 
     def _run(self) -> None:
-        fault: RuntimeFault = NoReply("the daemon closed the connection")
+        fault: RuntimeFault = NoReply(f"the {self._client.peer} closed the connection")
         try:
             with self._client.events() as frames:
                 for frame in frames:
@@ -51,6 +51,6 @@ class EventReader:
         except RuntimeFault as error:
             fault = error
         except Exception as error:  # noqa: BLE001  # the watch must learn that the stream has ended
-            fault = InvalidReply("the daemon's events cannot be read", f"{type(error).__name__}: {error}")
+            fault = InvalidReply(f"the {self._client.peer}'s events cannot be read", f"{type(error).__name__}: {error}")
         finally:
             self._report(fault)

@@ -65,6 +65,13 @@ class ListReader:
                 requests.append(request)
         return requests, unreadable
 
+    def find(self, values: Iterable[Json], id_: str) -> Request | None:
+        """The request with this id, or None if it is not listed."""
+        for value in values:
+            if isinstance(value, dict) and value.get("id") == id_ and (request := self.read_or_mark(value)):
+                return request
+        return None
+
     def read_or_mark(self, value: Json) -> Request | None:
         """A request; one that cannot be read can only be denied, or is None if it has no usable id.
 

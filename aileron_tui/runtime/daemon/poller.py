@@ -9,7 +9,7 @@ from typing import Final
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.daemon.daemon_client import DaemonClient, DaemonResult
+from aileron_tui.runtime.daemon.listed_client import DaemonResult, ListedClient
 from aileron_tui.runtime.errors import ApprovalsOff, InvalidReply, NoGate, NoReply, NotAllowed, RuntimeFault
 
 LIST_EVERY: Final = 15.0
@@ -56,7 +56,7 @@ class Poller:
 
     def __init__(
         self,
-        client: DaemonClient,
+        client: ListedClient,
         tick: Callable[[], int],
         report: Callable[[FetchedList | FetchedResult | RuntimeFault], None],
         list_every: float = LIST_EVERY,
@@ -96,13 +96,13 @@ class Poller:
         self._wake.set()
 
     def _run(self) -> None:
-        fault: RuntimeFault = NoReply("the daemon is no longer polled")
+        fault: RuntimeFault = NoReply(f"the {self._client.peer} is no longer polled")
         try:
             self._poll()
         except RuntimeFault as error:
             fault = error
         except Exception as error:  # noqa: BLE001  # the watch must learn that nothing is polled any more
-            fault = InvalidReply("the daemon cannot be polled", f"{type(error).__name__}: {error}")
+            fault = InvalidReply(f"the {self._client.peer} cannot be polled", f"{type(error).__name__}: {error}")
         finally:
             self._report(fault)
 

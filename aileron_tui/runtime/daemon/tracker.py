@@ -80,6 +80,11 @@ class Tracker:
         self._add_waiting(request)
         return True
 
+    def apply_change(self, request: Request) -> None:
+        """Applies a change of what a waiting request shows."""
+        if request.id in self.waiting:
+            self._add_waiting(request)
+
     def apply_answer(self, id_: str) -> Request | None:
         """Applies an answer that somebody gave to a request; returns the request if it was waiting."""
         self._count_event(id_)

@@ -10,8 +10,9 @@ import pytest
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.daemon_client import LOCKED, UNKNOWN, DaemonClient, DaemonResult, WrongPassphrase
+from aileron_tui.runtime.daemon.daemon_client import LOCKED, UNKNOWN, DaemonClient, WrongPassphrase
 from aileron_tui.runtime.daemon.daemon_discovery import Daemon
+from aileron_tui.runtime.daemon.listed_client import DaemonResult
 from aileron_tui.runtime.errors import (
     InvalidReply,
     NoGate,

@@ -1,0 +1,1 @@
+"""The client for opencode, whose permission requests are answered here."""
