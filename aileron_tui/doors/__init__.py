@@ -1,0 +1,1 @@
+"""How coding agents reach the gate: hooks that their programs run before and after a tool call."""
