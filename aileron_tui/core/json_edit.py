@@ -7,7 +7,6 @@ what their owner wrote. Comments and trailing commas are accepted only if `comme
 import json
 import re
 from collections.abc import Callable
-from json.decoder import scanstring
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
@@ -22,6 +21,7 @@ _DEEPEST: Final = 64
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LITERALS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
+_STRINGS: Final = json.JSONDecoder()
 _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -238,9 +238,10 @@ class _Parser:
 
     def _string(self, at: int) -> tuple[str, int]:
         try:
-            return scanstring(self._text, at + 1, True)
+            text, end = _STRINGS.raw_decode(self._text, at)
         except json.JSONDecodeError as error:
             raise self._error("a string is not valid", error.pos) from None
+        return str(text), end
 
     def _object(self, at: int, depth: int) -> Node:
         members: list[Member] = []

@@ -41,7 +41,7 @@ def plan(context: SetupContext) -> SetupPlan:
     path = settings_path(context)
     current = at(read_json(path, comments=True), "permission")
     wanted = asking_permission(current)
-    reasons = ()
+    reasons: tuple[str, ...] = ()
     if current is not None and current != wanted:
         reasons = ("Your permissions are replaced, because they let calls run without asking; what you deny stays.",)
     return SetupPlan(
@@ -58,7 +58,7 @@ def asking_permission(current: Json) -> JsonObject | str:
         if value == "deny":
             asking[tool] = "deny"
         elif isinstance(value, dict) and (denied := {key: it for key, it in value.items() if it == "deny"}):
-            asking[tool] = {"*": "ask"} | denied
+            asking[tool] = {"*": "ask", **denied}
     return asking
 
 

@@ -46,7 +46,7 @@ class ScriptedModel:
 
     def reply(self, path: str, body: JsonObject) -> Reply | None:
         """The reply to a request, or None if no API has this path."""
-        make = _api(path.split("?")[0].rstrip("/"))
+        make = _api(path.split("?", maxsplit=1)[0].rstrip("/"))
         if make is None:
             return None
         reply = make(body, self._command)
@@ -135,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         if "chunked" in self.headers.get("Transfer-Encoding", "").lower():
-            parts = []
+            parts: list[bytes] = []
             while size := int(self.rfile.readline(100).split(b";")[0].strip() or b"0", 16):
                 if size + sum(map(len, parts)) > _LARGEST:
                     raise ValueError("too large")

@@ -11,7 +11,7 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 
 DONE: Final = "The check is over."
-_USAGE: Final = {"input_tokens": 1, "output_tokens": 1}
+_USAGE: Final[JsonObject] = {"input_tokens": 1, "output_tokens": 1}
 _SHELLS: Final = ("Bash", "bash", "exec_command", "shell_command", "shell", "run_shell_command")
 
 

@@ -114,6 +114,19 @@ def record_of(file: PlannedFile) -> FileRecord:
     )
 
 
+def foreign_record(path: Path, before: str | None, known: FileRecord | None) -> FileRecord:
+    """What has to be remembered of a file that the agent's own program is about to change. Writes the backup.
+
+    What an earlier setup remembered (`known`) is kept if the file was not changed since.
+    """
+    if known is not None and before is not None and digest(before) == known.after:
+        return known
+    if before is None:
+        return FileRecord(str(path), existed=False, backup="", before="", after="")
+    backup = str(_write_backup(path, before))
+    return FileRecord(str(path), existed=True, backup=backup, before=digest(before), after="")
+
+
 def write(path: Path, text: str, expected: str | None) -> None:
     """Writes the whole file or nothing, keeping its mode. Refuses if it is no longer what was `expected`."""
     try:
