@@ -119,7 +119,7 @@ def _report(sources: OpenSources, request: Request, verdict: Verdict, options: a
         _print_result(outcome.request, verdict, taken=True, state=outcome.request.state, note=outcome.note)
     elif approved:
         state = outcome.request.state
-        words = STATE_WORDS[state].full_status if state.final else "still running"
+        words = STATE_WORDS[state].full_status if state.settled else "still running"
         print_lines(": ".join([words, *(inline(note) for note in (_error(outcome.request), outcome.note) if note)]))
     return outcome.code
 

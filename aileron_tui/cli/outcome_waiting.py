@@ -20,6 +20,7 @@ LONGEST_SECONDS: Final = 3600
 
 _CODES: Final = {
     RequestState.EXECUTED: OK,
+    RequestState.HANDED_OVER: OK,
     RequestState.UNKNOWN: OUTCOME_UNKNOWN,
     RequestState.INTERRUPTED: OUTCOME_UNKNOWN,
 }
@@ -59,7 +60,7 @@ def wait_for_outcome(source: "Source", request: Request, limit: int) -> Outcome:
                 return Outcome(replace(request, state=RequestState.INTERRUPTED), OUTCOME_UNKNOWN, note)
             except RuntimeFault as error:
                 note = str(error)
-            if request.state.final:
+            if request.state.settled:
                 return Outcome(request, _CODES.get(request.state, FAILED), note)
             left = end - time.monotonic()
             if left <= 0:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from aileron_tui.console.key_hints import hint
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.rule import CallKind, Rule, RuleVerdict, rule_problem
+from aileron_tui.core.rule import Rule, RuleVerdict, rule_problem
 from aileron_tui.core.rule_list import RuleOffers, differs_from
 from aileron_tui.core.rule_words import rule_words
 from aileron_tui.core.times import utc_now
@@ -88,8 +88,8 @@ class RuleMaking:
 def check_offer(rule: Rule, prompt: "Prompt") -> None:
     """Refuses an offered rule that is not about the call on screen, or that goes further than it may."""
     why = differs_from(rule, prompt) or rule_problem(rule)
-    if not why and (rule.verdict is not RuleVerdict.ALLOW or rule.kind is not CallKind.ACTION):
-        why = "it is a rule of another kind"
+    if not why and rule.verdict is not RuleVerdict.ALLOW:
+        why = f"it says {rule.verdict}"
     if not why and rule.risk is not prompt.risk.level:
         why = f"its risk is {rule.risk}, but the call's is {prompt.risk.level}"
     if why:

@@ -9,6 +9,7 @@ class EntryKind(StrEnum):
     `TOLD` is a daemon's report about a request that it runs itself; it never counts as an approval given here.
     `EDITED` is a daemon's report that a call was edited before it was approved elsewhere; it does not contain the edit.
     `RULED` says that a rule answered a request; the rule itself is in the entry `RULE_MADE`.
+    `HANDED_OVER` says that the agent's own program may execute a tool call now; its report of the outcome may follow.
     `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 
@@ -19,6 +20,7 @@ class EntryKind(StrEnum):
     DECIDED = "decision.made"
     REFUSED = "decision.refused"
     RUNNING = "op.started"
+    HANDED_OVER = "tool.handed_over"
     EXECUTED = "op.executed"
     FAILED = "op.failed"
     EXPIRED = "request.expired"

@@ -19,6 +19,7 @@ _ALLOWED_BY_RULE: Final = "allowed by a rule"
 ALLOWED: Final = (
     RequestState.APPROVED,
     RequestState.RUNNING,
+    RequestState.HANDED_OVER,
     RequestState.EXECUTED,
     RequestState.FAILED,
     RequestState.UNKNOWN,

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.daemon_kinds import FILLED_IN, split_by_origin
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.formats import PROMPT_VERSION, version_of
@@ -83,9 +84,10 @@ class PreviewResult:
 class Prompt:
     """Everything a decision is about. `preview` is None if the action has no preview directive.
 
-    `steps` is what would run; it is empty if a daemon runs the call, and in prompts before version 3. `connector` is
-    the connector of the first step. `version` is the format version. A prompt that was read from JSON keeps its
-    version, and so its digest.
+    `steps` is what would run; it is empty if another program runs the call, and in prompts before version 3.
+    `connector` is the connector of the first step. `question` and `warnings` are the program's own words about a tool
+    call, and are empty in prompts before version 4; a warning may quote the call. `version` is the format version. A
+    prompt that was read from JSON keeps its version, and so its digest.
     """
 
     kind: str
@@ -98,9 +100,12 @@ class Prompt:
     risk: Risk
     steps: tuple[ResolvedStep, ...] = ()
     version: int = PROMPT_VERSION
+    question: str = ""
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", frozen_object(self.args))
+        object.__setattr__(self, "warnings", tuple(self.warnings))
         object.__setattr__(self, "inputs", tuple(self.inputs))
         object.__setattr__(self, "steps", tuple(self.steps))
 
@@ -133,6 +138,8 @@ class Prompt:
         if self.version > 2:
             asker_fields["says"] = asker.says
             fields["steps"] = [step.fields() for step in self.steps]
+        if self.version > 3:
+            fields |= {"question": self.question, "warnings": list(self.warnings)}
         return fields
 
     @property
@@ -144,9 +151,10 @@ class Prompt:
 def read_prompt(value: Json) -> Prompt:
     """Reads a prompt from the JSON of a gate. Raises JsonError with the path of the problem."""
     version = version_of(value, "the prompt", PROMPT_VERSION) if isinstance(value, dict) else 1
-    recent = version > 2
+    recent, newest = version > 2, version > 3
     names = "kind action connector args inputs preview asker risk"
-    fields = _object(value, "$", names + " version" * (version > 1) + " steps" * recent)
+    more = " version" * (version > 1) + " steps" * recent + " question warnings" * newest
+    fields = _object(value, "$", names + more)
     asker = _object(fields["asker"], "$.asker", "agent session folder" + " says" * recent)
     risk = _object(fields["risk"], "$.risk", "level reason")
     level = _text(risk["level"], "$.risk.level")
@@ -164,6 +172,8 @@ def read_prompt(value: Json) -> Prompt:
         Risk(RiskLevel(level), _text(risk["reason"], "$.risk.reason")),
         _steps(fields["steps"], "$.steps") if recent else (),
         version,
+        _text(fields["question"], "$.question") if newest else "",
+        _texts(fields["warnings"], "$.warnings") if newest else (),
     )
 
 
@@ -215,6 +225,10 @@ def _text(value: Json, path: str) -> str:
     return value
 
 
+def _texts(value: Json, path: str) -> tuple[str, ...]:
+    return tuple(_text(item, step(path, index)) for index, item in enumerate(_array(value, path)))
+
+
 def _array(value: Json, path: str) -> list[Json]:
     if not isinstance(value, list):
         raise JsonError(f"expected an array, found {kind(value)}", path)
@@ -263,10 +277,13 @@ def lines(
     - Column 4 has the program's remarks (`!` and `·`) and the gutter (`>`) of long values.
     - What is wrapped continues at column 6 in the program's lines and in long values, and at column 8 or later in rows.
 
-    This also holds for a terminal of the given `width`. `daemon` says that a daemon made the request, and so may have
-    filled in some of the inputs.
+    This also holds for a terminal of the given `width`. The warnings about a tool call are not here: a surface shows
+    them with its other cautions. `daemon` says that a daemon made the request, and so may have filled in some of the
+    inputs.
     """
-    yield from wrap(Visible(f"Approve {inline(prompt.action)}?"), width, _INDENT)
+    name = inline(prompt.action)
+    title = f"{name}: {inline(prompt.question)}" if prompt.question else f"Approve {name}?"
+    yield from wrap(Visible(title), width, _INDENT)
     if edited_from is not None:
         yield Visible(EDITED)
     sections = _sections(prompt, edited_from, daemon=daemon)
@@ -287,7 +304,7 @@ def lines(
 
 
 def count_warnings(prompt: Prompt) -> int:
-    """How many warnings the prompt has: remarks on its rows, and whether its preview is unavailable."""
+    """How many warnings its rows have, and whether its preview is unavailable. `warnings` has those about the call."""
     sections = _sections(prompt, None)
     known = _known(sections)
     found = sum(len(remarks(row.value, known).warnings) for _, pairs in sections for row, _ in pairs)
@@ -305,11 +322,12 @@ def _sections(prompt: Prompt, before: Prompt | None, *, daemon: bool = False) ->
     old_steps = step_rows(before.steps, before.args) if before and prompt.steps else None
     name = prompt.connector.name
     connector = f"connector {inline(short_name(name))}" if name else "a connector"
+    origin = "read by the gate" if prompt.kind == CallKind.TOOL else f"fetched by {connector}"
     run = step_text(prompt.steps[0]) if len(prompt.steps) == 1 else f"{len(prompt.steps)} steps"
     return [
         (Visible("agent sent"), paired(sent, old_sent)),
         (Visible(FILLED_IN), paired(filled, old_filled)),
-        (Visible(f"fetched by {connector}"), paired(shown, was if shown and was else None)),
+        (Visible(origin), paired(shown, was if shown and was else None)),
         (Visible(f"would run {inline(run)}"), paired(steps, old_steps)),
     ]
 

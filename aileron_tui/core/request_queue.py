@@ -183,6 +183,7 @@ _ORDER: Final = {
     RequestState.PENDING: 0,
     RequestState.APPROVED: 1,
     RequestState.RUNNING: 2,
+    RequestState.HANDED_OVER: 2,
     RequestState.EXECUTED: 3,
     RequestState.FAILED: 3,
     RequestState.DENIED: 3,

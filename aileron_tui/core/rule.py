@@ -8,7 +8,8 @@ calls it answers (`core/rule_match.py`). These are its fields as JSON, all of th
     reach              how far it goes: `call`, `command`, `folder` or `any`
     args               for `call`, exactly these inputs, else null
     command, folder    for `command`, exactly this plain command in this folder; for `folder`, the folder
-    connector, runs    the hash of the connector, and the digest of what would run; both empty if it does not matter
+    connector, runs    the hash of the connector, and the digest of what would run; both empty if it does not matter.
+                       For a tool, `connector` is its MCP server, empty if it has none
     shown              the digest of the preview that was shown, empty if there was none
     risk               the highest risk that an allow rule covers: that of the call it was made from
     ends               when it ends
@@ -20,6 +21,7 @@ import secrets
 from enum import StrEnum
 from typing import Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel
@@ -43,13 +45,6 @@ class RuleReach(StrEnum):
     COMMAND = "command"
     FOLDER = "folder"
     ANY = "any"
-
-
-class CallKind(StrEnum):
-    """What is called: an action of the gate, or a tool that the agent's own program executes."""
-
-    ACTION = "action"
-    TOOL = "tool"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,13 @@ The body of a `rule.answered` entry has these fields. The rule itself is in the 
 from datetime import datetime
 from typing import Final
 
-from aileron_tui.core.jsontext import JsonError, JsonObject, kind
+from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
 from aileron_tui.core.protected_paths import protected_value
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.rule import Rule, RuleVerdict
 from aileron_tui.core.rule_match import RuleCall, covers, is_over, obstacle
+from aileron_tui.core.tool_call import ToolCall
 from aileron_tui.core.values import dataclass
 
 _LEVELS: Final = {str(level): level for level in RiskLevel}
@@ -61,6 +63,8 @@ def request_call(request: JsonObject, runs: str, shown: str | None) -> RuleCall:
     connector, args, risk = request.get("connector"), request.get("args"), request.get("risk")
     inputs = args if isinstance(args, dict) else {}
     hash_ = connector.get("hash") if isinstance(connector, dict) else ""
+    if request.get("kind") == CallKind.TOOL:
+        return _tool_call(request, inputs, shown)
     return RuleCall(
         agent=str(request.get("agent", "")),
         action=str(request.get("action", "")),
@@ -72,6 +76,31 @@ def request_call(request: JsonObject, runs: str, shown: str | None) -> RuleCall:
         warning="the call may have taken effect already" if request.get("after") else "",
         protected=protected_value(inputs),
     )
+
+
+def _tool_call(request: JsonObject, args: JsonObject, shown: str | None) -> RuleCall:
+    from aileron_tui.core.tool_prompts import shell_command  # noqa: PLC0415  # most ledgers are read for actions
+
+    folder = str(request.get("folder", ""))
+    call = ToolCall(str(request.get("action", "")), args, _name(request.get("connector")), folder)
+    paths = request.get("leads_to")
+    return RuleCall(
+        agent=str(request.get("agent", "")),
+        action=call.tool,
+        args=args,
+        kind=CallKind.TOOL,
+        command=shell_command(call),
+        folder=folder,
+        connector=call.server,
+        shown=shown,
+        risk=_LEVELS.get(str(request.get("risk")), RiskLevel.HIGH),
+        warning=str(request.get("warning", "")),
+        protected=protected_value([folder, args, paths if isinstance(paths, list) else []]),
+    )
+
+
+def _name(connector: Json) -> str:
+    return str(connector.get("name", "")) if isinstance(connector, dict) else ""
 
 
 def answer_problem(answer: RuleAnswer, rule: Rule, request: JsonObject, now: datetime) -> str:

@@ -1,9 +1,11 @@
 """Rules as a source lists and offers them, read and checked."""
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.rule import Rule
 from aileron_tui.core.rule_reader import read_rule
+from aileron_tui.core.tool_call import ToolCall
 from aileron_tui.core.values import dataclass
 
 
@@ -76,16 +78,27 @@ class RuleOffers:
 def differs_from(rule: Rule, prompt: Prompt) -> str:
     """How a rule differs from the prompt from which it is made, in words, or "" if it covers what is shown there."""
     shown = prompt.preview.digest if prompt.preview else ""
+    is_tool = prompt.kind == CallKind.TOOL
+    command = _command(prompt) if rule.command else ""
     for what, own, other in (
         ("agent", rule.agent, prompt.agent),
+        ("kind", rule.kind, CallKind.TOOL if is_tool else CallKind.ACTION),
         ("action", rule.action, prompt.action),
-        ("connector", rule.connector, prompt.connector.hash),
+        ("connector", rule.connector, prompt.connector.name if is_tool else prompt.connector.hash),
+        ("folder", rule.folder, prompt.asker.folder if is_tool else ""),
+        ("command", rule.command, command),
         ("inputs", rule.args, prompt.args if rule.args is not None else None),
         ("preview", rule.shown, shown if rule.args is not None else ""),
     ):
         if own != other:
             return f"it has another {what}" if what != "inputs" else "it has other inputs"
     return ""
+
+
+def _command(prompt: Prompt) -> str:
+    from aileron_tui.core.tool_prompts import shell_command  # noqa: PLC0415  # few rules are about commands
+
+    return shell_command(ToolCall(prompt.action, prompt.args, prompt.connector.name, prompt.asker.folder))
 
 
 def read_listed(value: Json, path: str = "$") -> ListedRule:

@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonError, JsonObject, canonical
 from aileron_tui.core.plain_command import plain_commands
 from aileron_tui.core.protected_paths import protected_value
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.rule import CallKind, Rule, RuleReach, RuleVerdict
+from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict
 from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 
@@ -28,7 +29,8 @@ class RuleCall:
     """A call as rules see it.
 
     `shown` is the digest of its preview, "" if it has none, and None as long as the preview was not fetched. `command`
-    is the command line of a shell tool. `warning` says what the operator must be warned about.
+    is the command line of a shell tool. `connector` is the hash of the connector, or the MCP server of a tool.
+    `warning` says what the operator must be warned about.
     """
 
     agent: str
@@ -109,6 +111,8 @@ def _difference(rule: Rule, call: RuleCall) -> str:
     ):
         if own != other:
             return f"the rule is for another {name}"
+    if rule.kind is CallKind.TOOL and rule.connector != call.connector:
+        return "the rule is for a tool of another server"
     if rule.runs and (rule.runs, rule.connector) != (call.runs, call.connector):
         return "what would run has changed since the rule was made"
     if rule.folder and rule.folder != call.folder:

@@ -4,9 +4,10 @@ import re
 from typing import Final
 
 from aileron_tui.core.agent_names import is_agent_name
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind, step
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.rule import TEXTS, CallKind, Rule, RuleReach, RuleVerdict, is_rule_id, rule_problem
+from aileron_tui.core.rule import TEXTS, Rule, RuleReach, RuleVerdict, is_rule_id, rule_problem
 from aileron_tui.core.rule_match import failed_example
 from aileron_tui.core.times import TIME
 

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict
 from aileron_tui.core.times import moment
 
@@ -18,7 +19,9 @@ _VERBS: Final = {
 
 def rule_words(rule: Rule, now: datetime) -> str:
     """A rule as one sentence: what it answers, how far it goes, and when it ends."""
-    return f"{_VERBS[rule.verdict]} {rule.action} from {rule.agent} {reach_words(rule)}, {end_words(rule, now)}"
+    server = f" of the server {rule.connector}" if rule.kind is CallKind.TOOL and rule.connector else ""
+    what = f"{rule.action}{server} from {rule.agent}"
+    return f"{_VERBS[rule.verdict]} {what} {reach_words(rule)}, {end_words(rule, now)}"
 
 
 def reach_words(rule: Rule) -> str:

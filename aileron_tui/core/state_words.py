@@ -36,4 +36,5 @@ STATE_WORDS: Final[Mapping[RequestState, StateWords]] = {
     RequestState.PENDING: StateWords("…", "waiting", "waiting"),
     RequestState.APPROVED: StateWords("…", "approved", "approved"),
     RequestState.RUNNING: StateWords("…", "running", "running…"),
+    RequestState.HANDED_OVER: StateWords("→", "handed over", "handed over →"),
 }

@@ -12,6 +12,7 @@ LONGEST_TIMEOUT: Final = 300
 class RequestState(StrEnum):
     """The state of a request.
 
+    `HANDED_OVER` means that the agent's own program was allowed to execute a tool call; it may report how that ended.
     `UNKNOWN` is the end of an op that may have taken effect, because the reply to something it sent was lost, late or
     unreadable. `INTERRUPTED` is found after a crash.
     """
@@ -19,6 +20,7 @@ class RequestState(StrEnum):
     PENDING = "pending"
     APPROVED = "approved"
     RUNNING = "running"
+    HANDED_OVER = "handed over"
     EXECUTED = "executed"
     FAILED = "failed"
     DENIED = "denied"
@@ -31,6 +33,11 @@ class RequestState(StrEnum):
     def final(self) -> bool:
         """Whether no other state can follow."""
         return not any(before is self for before, _ in _NEXT)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more is to be awaited: the request has ended, or was handed over to the agent's program."""
+        return self.final or self is RequestState.HANDED_OVER
 
     @property
     def decidable(self) -> bool:
@@ -48,6 +55,7 @@ class RequestEvent(StrEnum):
     EXPIRE = "expire"
     WITHDRAW = "withdraw"
     START = "start"
+    HAND_OVER = "hand over"
     SUCCEED = "succeed"
     FAIL = "fail"
     INTERRUPT = "interrupt"
@@ -62,6 +70,10 @@ _NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
     (RequestState.PENDING, RequestEvent.EXPIRE): RequestState.EXPIRED,
     (RequestState.PENDING, RequestEvent.WITHDRAW): RequestState.WITHDRAWN,
     (RequestState.APPROVED, RequestEvent.START): RequestState.RUNNING,
+    (RequestState.APPROVED, RequestEvent.HAND_OVER): RequestState.HANDED_OVER,
+    (RequestState.APPROVED, RequestEvent.WITHDRAW): RequestState.WITHDRAWN,
+    (RequestState.HANDED_OVER, RequestEvent.SUCCEED): RequestState.EXECUTED,
+    (RequestState.HANDED_OVER, RequestEvent.FAIL): RequestState.FAILED,
     (RequestState.RUNNING, RequestEvent.SUCCEED): RequestState.EXECUTED,
     (RequestState.RUNNING, RequestEvent.FAIL): RequestState.FAILED,
     (RequestState.RUNNING, RequestEvent.INTERRUPT): RequestState.INTERRUPTED,
@@ -91,6 +103,7 @@ _WIRE: Final = {
     RequestState.PENDING: ("pending_approval", ""),
     RequestState.APPROVED: ("running", ""),
     RequestState.RUNNING: ("running", ""),
+    RequestState.HANDED_OVER: ("running", ""),
     RequestState.EXECUTED: ("completed", ""),
     RequestState.FAILED: ("failed", ""),
     RequestState.DENIED: ("denied", ""),

@@ -40,7 +40,7 @@ _NARROWEST, _NARROWEST_LATER, _NARROWEST_REPEATED, _NARROWEST_REPEATED_IF_NARROW
 _NARROW, _LONG = 24, 40
 _LIKE_OURS: Final = re.compile(
     r"""[·×✓✗⚠●○◌▸▎…]|\ \ |\A"|\A\d+:\d\d(?:\ left)?\Z|\A(?:
-    allowed|answered|approved|denied|done|elsewhere|executed|expired|failed|fetching|gone|interrupted|no\ effect|
+    allowed|answered|approved|denied|done|elsewhere|executed|expired|failed|fetching|gone|handed\ over|interrupted|no\ effect|
     no\ longer|n/a|nobody|not\ sent|outcome|refreshing|running|sending|sends\ in|waiting|withdrawn)\b""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -9,6 +9,7 @@ from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.resolved_step import ConnectorRef, ResolvedStep
 from aileron_tui.core.risk import Risk
 from aileron_tui.core.values import dataclass
 
@@ -79,3 +80,30 @@ class ToolPrompt:
     risk: Risk
     warnings: tuple[str, ...] = ()
     preview: PreviewResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTool:
+    """A tool call with what the gate found about it: the one value that its prompt and its digest are made from.
+
+    `leads_to` are the paths that it names, without symbolic links.
+    """
+
+    call: ToolCall
+    shown: ToolPrompt
+    leads_to: tuple[str, ...] = ()
+
+    @property
+    def args(self) -> JsonObject:
+        """Exactly what would be executed."""
+        return self.call.args
+
+    @property
+    def steps(self) -> tuple[ResolvedStep, ...]:
+        """Nothing runs in the gate."""
+        return ()
+
+    @property
+    def connector(self) -> ConnectorRef:
+        """The MCP server that has the tool. No connector of the gate runs."""
+        return ConnectorRef(self.call.server)

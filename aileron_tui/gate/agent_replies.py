@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import RequestState, on_the_wire
 from aileron_tui.ledger.store import StoredResult
 
@@ -31,6 +31,19 @@ def denied(request_id: str, reason: str) -> StoredResult:
     """The result of a request that was denied."""
     body: JsonObject = {"status": "denied"}
     return StoredResult(request_id, body | {"reason": reason} if reason else body)
+
+
+def allowed(request_id: str, args: JsonObject, rule: str, decision: Json, *, edited: bool) -> JsonObject:
+    """The answer that a program may execute a tool call, with exactly what was approved and what allows it."""
+    by: JsonObject = {"rule": rule} if rule else {"decision": decision}
+    return {"status": "allowed", "approval_id": request_id, "input": args, "edited": edited, **by}
+
+
+def already_handed_over(request_id: str) -> JsonObject:
+    """The answer to an agent that asks again for an approval that it was given."""
+    message = "this call was allowed, and its answer was fetched before; ask again for another call"
+    error: JsonObject = {"class": "already_handed_over", "message": message, "retriable": False, "boundary": "runtime"}
+    return {"status": "failed", "approval_id": request_id, "failure": {"error": error}}
 
 
 def ended(request_id: str, state: RequestState, message_override: str = "", **details: str) -> StoredResult:

@@ -16,6 +16,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "array": (list,),
     "object": (dict,),
 }
+_LONGEST_LINE: Final = 80
 _ARTICLES: Final = {"integer": "an", "array": "an", "object": "an"}
 
 
@@ -41,6 +42,20 @@ def input_errors(inputs: Iterable[Input], args: JsonObject) -> list[tuple[str, s
     return errors
 
 
+def tool_inputs(args: JsonObject) -> tuple[Input, ...]:
+    """The inputs of a tool call. Only their values say what type they have, and an edit must keep it."""
+    return tuple(
+        Input(name, type_, "", multiline=isinstance(value, str) and ("\n" in value or len(value) > _LONGEST_LINE))
+        for name, value in args.items()
+        if (type_ := _type_of(value))
+    )
+
+
+def _type_of(value: Json) -> str:
+    """The type that an input with this value has, or "" for null."""
+    return next((type_ for type_ in _TYPES if _has_type(value, type_)), "")
+
+
 def no_longer_possible(action: Action | None, args: JsonObject) -> str:
     """Says why a waiting call cannot be approved with the manifests as they are now; "" if it can."""
     if action is None:
@@ -60,6 +75,11 @@ def fingerprint(agent: str, asker: Asker, action: str, args: bytes) -> str:
     """
     caller = canonical([agent, asker.says, asker.session, action])
     return hashlib.sha256(b"%b,%b]" % (caller[:-1], args)).hexdigest()
+
+
+def tool_fingerprint(agent: str, session: str, call_id: str) -> str:
+    """Returns a hash that is equal for the same tool call of an agent, as its program identifies it."""
+    return hashlib.sha256(canonical(["tool", agent, session, call_id])).hexdigest()
 
 
 def effect_of(agent: str, action: str, args: JsonObject) -> str:

@@ -12,13 +12,14 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Final
 
 from aileron_tui.core.resolved_call import ResolvedCall
+from aileron_tui.core.tool_call import ResolvedTool
 
 _GRACE_SECONDS: Final = 5.0
 """How much longer than its time limit an op may take to end."""
 
 
-def connector_names(call: ResolvedCall) -> frozenset[str]:
-    """The names of the connectors that the steps of a call use."""
+def connector_names(call: ResolvedCall | ResolvedTool) -> frozenset[str]:
+    """The names of the connectors that the steps of a call use; none for a tool call."""
     return frozenset(step.connector.name for step in call.steps)
 
 

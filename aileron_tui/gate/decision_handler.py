@@ -9,9 +9,11 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
 from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.core.times import timestamp
+from aileron_tui.core.tool_call import ResolvedTool
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
@@ -21,6 +23,7 @@ from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
 from aileron_tui.gate.gate_request import Edit, FetchedPreview, GateRequest, PreviewState
 from aileron_tui.gate.gate_state import OUTBOX, GateState, log
 from aileron_tui.gate.op_runner import OpRunner
+from aileron_tui.gate.permission_handler import PermissionHandler
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
@@ -44,11 +47,17 @@ class DecisionHandler:
     """Verifies, records and applies decisions."""
 
     def __init__(
-        self, gate_state: GateState, requests: RequestHandler, op_runner: OpRunner, agents: AgentRegistry
+        self,
+        gate_state: GateState,
+        requests: RequestHandler,
+        op_runner: OpRunner,
+        permissions: PermissionHandler,
+        agents: AgentRegistry,
     ) -> None:
         self._gate_state = gate_state
         self._requests = requests
         self._op_runner = op_runner
+        self._permissions = permissions
         self._agents = agents
         self._cached_approvers = (-1, Approvers())
         self._last_opened: tuple[Json, Approvers, Statement] | None = None
@@ -70,7 +79,11 @@ class DecisionHandler:
             return replies.error(400, "invalid_body", 'expected {} or {"edited_payload": {…}}')
         if edits is not None:
             return await self._edit(request, edits)
-        if request.preview_state is PreviewState.READY:
+        if request.tool:
+            async with request.end_lock:
+                if request.state is RequestState.PENDING:
+                    await self._permissions.look_again(request, request.tool)
+        elif request.preview_state is PreviewState.READY:
             await self._requests.refresh_preview(request)
         return Reply(200, {"item": self._gate_state.request_json(request)})
 
@@ -83,7 +96,7 @@ class DecisionHandler:
             return replies.error(409, "NO_PREVIEW", "the request has no preview, or it is still being fetched")
         shown_before = request.fetched
         try:
-            fetched, answer = await self._requests.fetch_everything(request, request.call)
+            fetched, answer = await self._requests.fetch_everything(request, request.action_call)
         except AileronError as error:
             return replies.not_recorded(error)
         if fetched is None or fetched.result.unavailable:
@@ -97,20 +110,31 @@ class DecisionHandler:
 
     async def _edit(self, request: GateRequest, edits: JsonObject) -> Reply:
         args = request.args | edits
-        if errors := input_errors(request.action.inputs, args):
+        if request.door and not request.door.can_edit:
+            return replies.error(409, "NOT_EDITABLE", "what asks for this call cannot pass on an edit")
+        if errors := input_errors(request.inputs, args):
             return replies.invalid_inputs(errors)
-        action, call = request.action, request.sandbox.resolve(request.action, args)
+        before = request.call
         try:
-            fetched = await self._requests.fetch_preview(request, call)
+            call, fetched = await self._edited(request, args)
         except AileronError as error:
             return replies.not_recorded(error)
         if request.state is not RequestState.PENDING:
             return self.not_pending(request.id)
-        if request.action is not action:
+        if request.call is not before:
             return self._prompt_changed(request, self._gate_state.request_json(request))
         prompt = request.prompt_for(call, fetched.result if fetched else None)
         request.edit = Edit(edits, call, prompt, fetched)
         return Reply(200, {"item": self._edited_request_json(request, prompt)})
+
+    async def _edited(
+        self, request: GateRequest, args: JsonObject
+    ) -> tuple[ResolvedCall | ResolvedTool, FetchedPreview | None]:
+        """The call with other inputs, and its preview."""
+        if request.tool or request.sandbox is None:
+            return await self._permissions.resolve_edited(request, args), None
+        call = request.sandbox.resolve(request.action, args)
+        return call, await self._requests.fetch_preview(request, call)
 
     def _edited_request_json(self, request: GateRequest, prompt: Prompt) -> JsonObject:
         return request.to_json(self._gate_state.instance, self._gate_state.recorder.head.hash, prompt)
@@ -211,7 +235,7 @@ class DecisionHandler:
     async def _record(self, request: GateRequest, decision: SubmittedDecision, digest: str, edit: Edit | None) -> Reply:
         """Records a verified decision and applies it."""
         drafts = [EntryDraft(EntryKind.DECIDED, {"envelope": decision.envelope}, request.id)]
-        if decision.approved:
+        if decision.approved and not request.tool:
             # The approval and the start of the op are one commit: after a crash between the two, it would be unknown
             # whether the approved request had been started.
             drafts.append(EntryDraft(EntryKind.RUNNING, {"digest": digest}, request.id))
@@ -232,7 +256,10 @@ class DecisionHandler:
                 request.edited_from = request.prompt
                 request.call, request.fetched = edit.call, edit.fetched
                 request.revision += 1
-            self._op_runner.start(request)
+            if request.tool:
+                self._permissions.approved(request)
+            else:
+                self._op_runner.start(request)
         else:
             result = agent_replies.denied(request.id, decision.reason)
             await self._requests.ends.keep_result(result, request.fingerprint)
@@ -246,10 +273,14 @@ class DecisionHandler:
         new prompt, which has not been approved. Ops that are still running on the connector are waited for, because
         their effect may not be visible yet.
         """
+        if request.tool:
+            return await self._tool_changed(request, request.tool, edit)
         shown = edit.fetched if edit else request.fetched
         if shown is None or not self._is_stale(request, shown):
             return None
         name, call = request.connector.name, edit.call if edit else request.call
+        if not isinstance(call, ResolvedCall):
+            return None
         if not await self._gate_state.activity.wait_until_idle(name):
             return _busy(request)
         try:
@@ -269,6 +300,20 @@ class DecisionHandler:
         request.fetched, request.revision = fetched, request.revision + 1
         self._gate_state.feed.publish("updated", self._gate_state.encoded_request(request))
         return self._prompt_changed(request, self._gate_state.request_json(request))
+
+    async def _tool_changed(self, request: GateRequest, tool: ResolvedTool, edit: Edit | None) -> Reply | None:
+        """Looks again at the files that a tool call names; returns a reply if what is shown has changed."""
+        try:
+            if edit is None:
+                changed = await self._permissions.look_again(request, tool)
+                return self._prompt_changed(request, self._gate_state.request_json(request)) if changed else None
+            call = await self._permissions.resolve_edited(request, edit.call.args)
+        except AileronError as error:
+            return replies.not_recorded(error)
+        if call == edit.call:
+            return None
+        request.edit = Edit(edit.edits, call, request.prompt_for(call, None), None)
+        return self._prompt_changed(request, self._edited_request_json(request, request.edit.prompt))
 
     def _is_stale(self, request: GateRequest, shown: FetchedPreview) -> bool:
         """Whether what a preview shows may have changed since it was fetched."""
@@ -294,7 +339,7 @@ class DecisionHandler:
         signed = (statement.verdict is Verdict.APPROVE, statement.reason, statement.edits)
         if signed != (decision.approved, decision.reason, decision.edits):
             raise EnvelopeRefused(RefusalReason.MALFORMED, "the signed statement differs from the fields around it")
-        if (statement.action, statement.connector) != (request.action.name, request.connector.hash):
+        if (statement.action, statement.connector) != (request.name, request.connector.hash):
             raise EnvelopeRefused(RefusalReason.MALFORMED, "the signed statement is for another action or connector")
 
     def _opened(self, envelope: Json) -> Statement:
@@ -351,7 +396,7 @@ class DecisionHandler:
     def _resolved_event(self, request: GateRequest, decision: SubmittedDecision) -> JsonObject:
         event: JsonObject = {
             "id": request.id,
-            "kind": "action",
+            "kind": request.kind,
             "approved": decision.approved,
             "decided_at": timestamp(self._gate_state.clock()),
         }

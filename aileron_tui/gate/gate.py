@@ -11,10 +11,10 @@ from typing import Any, Final
 from aileron_tui import __version__
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.times import utc_now
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
@@ -22,11 +22,13 @@ from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.deadline_handler import DeadlineHandler
 from aileron_tui.gate.decision_handler import DecisionHandler
+from aileron_tui.gate.door_sessions import DoorSessions
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_state import OUTBOX, GateSetup, GateState, log
 from aileron_tui.gate.installed_bundle import action_json, folder_state, install, sandbox_settings
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
+from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
@@ -34,6 +36,7 @@ from aileron_tui.gate.rule_changes import RuleChanges
 from aileron_tui.gate.rule_handler import RuleHandler
 from aileron_tui.gate.rule_registry import RuleRegistry
 from aileron_tui.gate.sandbox_threads import SandboxThreads
+from aileron_tui.gate.tool_resolver import ToolResolver
 from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -67,7 +70,13 @@ class Gate:
         self._rules = RuleRegistry(self._gate_state)
         self._ruling = RuleHandler(self._gate_state, self._requests, self._op_runner, self._agents, self._rules)
         self._requests.answering = self._ruling.answering
-        self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner, self._agents)
+        self._tools = ToolResolver(setup)
+        self._doors = DoorSessions(self._gate_state.boot_clock.seconds)
+        self._permissions = PermissionHandler(self._gate_state, self._requests, self._tools)
+        self._ruling.hand_over = self._permissions.allowed_by_rule
+        self._decisions = DecisionHandler(
+            self._gate_state, self._requests, self._op_runner, self._permissions, self._agents
+        )
         self._deadlines = DeadlineHandler(self._gate_state, self._requests, self._decisions, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
@@ -142,6 +151,7 @@ class Gate:
         state.outbox_thread.shutdown(wait=False, cancel_futures=True)
         state.outbox.close()
         state.threads.shutdown(wait=False)
+        await self._tools.files.close()
         # Running previews end on their own; the sandbox can only be closed after that.
         with contextlib.suppress(RuntimeError):  # no thread is left; the end of the process closes it
             threading.Thread(target=self._close_sandbox, name="sandbox-closing").start()
@@ -246,14 +256,53 @@ class Gate:
             return await self._op_runner.run_ungated(action, args, asker, agent)
         return await self._requests.call(action, args, asker, agent, wait)
 
+    async def ask_permission(self, asked: ToolQuestion, *, agent: str, wait: float | None = None) -> Reply:
+        """Asks whether the agent's own program may execute a tool call; the reply is held for up to `wait` seconds."""
+        return await self._permissions.ask(asked, agent, wait)
+
+    async def permission(self, id_: str, *, agent: str, wait: float | None = None) -> Reply:
+        """Returns the answer to a tool call of this agent, or its state while it waits."""
+        return await self._permissions.poll(id_, agent, wait)
+
+    async def report_outcome(self, id_: str, body: JsonObject, *, agent: str) -> Reply:
+        """Accepts the report about a tool call that was handed over."""
+        return await self._permissions.outcome(id_, agent, body)
+
+    async def report_call_outcome(self, session: str, call_id: str, body: JsonObject, *, agent: str) -> Reply:
+        """Accepts the report about a tool call that was handed over, as the agent's program identifies it."""
+        return await self._permissions.outcome_of_call(agent, session, call_id, body)
+
+    def door_heard(self, agent: str, door: str, session: str, *, event: str, transcript: str = "") -> None:
+        """A door of an agent gave a sign of life."""
+        if event == "ended":
+            self._doors.ended(agent, session)
+        else:
+            self._doors.heard(agent, door, session, transcript)
+
+    def own_requests(self, agent: str) -> JsonObject:
+        """What an agent may know about itself: its name, and its own waiting requests."""
+        waiting: list[Json] = [
+            {
+                "id": request.id,
+                "action": request.name,
+                "asked_at": timestamp(request.asked_at),
+                "expires_at": timestamp(request.expires_at),
+            }
+            for request in self._gate_state.pending()
+            if request.agent == agent
+        ]
+        return {"agent": agent, "version": __version__, "instance": self.instance, "waiting": waiting}
+
     async def result(self, id_: str, *, agent: str) -> Reply:
         """Returns the state or the result of a request of this agent. Other agents' requests do not exist for it."""
-        if (request := self._gate_state.open_requests.get(id_)) and request.is_recorded:
+        if (request := self._gate_state.open_requests.get(id_)) and request.is_recorded and not request.tool:
             return Reply(200, request.poll_reply()) if request.agent == agent else replies.unknown_request(id_)
         try:
             record = self._gate_state.reader.find(id_)
             if record is None or recovery.owner(record) != agent:
                 return replies.unknown_request(id_)
+            if recovery.is_tool(record):
+                return await self._permissions.poll(id_, agent)
             result = self._gate_state.outbox.find(id_) or recovery.result_from_ledger(self._gate_state.reader, record)
             return await self._requests.deliver(result) if result else replies.unknown_request(id_)
         except AileronError as error:

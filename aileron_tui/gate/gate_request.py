@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from aileron_tui.core.action import Action, Input
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, unavailable_line
 from aileron_tui.core.prompt_rows import Row, input_rows
@@ -14,7 +15,9 @@ from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import Risk
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
+from aileron_tui.core.tool_call import ResolvedTool
 from aileron_tui.core.values import dataclass
+from aileron_tui.gate.call_inputs import tool_inputs
 from aileron_tui.gate.replies import compact_json
 from aileron_tui.ledger.request_deadline import RequestDeadline
 from aileron_tui.ledger.store import StoredResult
@@ -48,9 +51,22 @@ class Edit:
     """An edited call: what the operator changed, and the resulting prompt."""
 
     edits: JsonObject
-    call: ResolvedCall
+    call: ResolvedCall | ResolvedTool
     prompt: Prompt
     fetched: FetchedPreview | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDoor:
+    """The door through which a tool call came: its name, the id it gave the call, and what it can do.
+
+    `seconds` is how long it can wait for the answer, 0 if it did not say.
+    """
+
+    name: str = ""
+    call_id: str = ""
+    can_edit: bool = False
+    seconds: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -63,16 +79,17 @@ class GateRequest:
     approved. `repeats` is the id of an earlier request for the same call that may have taken effect. `unrecorded` says
     how the request ended as long as that could not be recorded. `extended_by` names the approver of each extension.
     `rule` is the rule that answered the request; `handed_over` means that its result goes to an agent that waits for
-    it, and is not stored.
+    it, and is not stored. `ended` is set once there is something to tell the agent: the end of the request, or the
+    approval of a tool call. `door` is set only for a tool call, which has no sandbox.
     """
 
     id: str
     fingerprint: str
     agent: str
-    call: ResolvedCall
+    call: ResolvedCall | ResolvedTool
     asker: Asker
     risk: Risk
-    sandbox: Sandbox
+    sandbox: Sandbox | None
     asked_at: datetime
     deadline: RequestDeadline
     preview_state: PreviewState
@@ -92,6 +109,7 @@ class GateRequest:
     extended_by: tuple[str, ...] = ()
     rule: str = ""
     handed_over: bool = False
+    door: ToolDoor | None = None
     result: StoredResult | None = None
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -101,9 +119,36 @@ class GateRequest:
     _shown_deadline: "tuple[RequestDeadline, JsonObject] | None" = None
 
     @property
+    def tool(self) -> ResolvedTool | None:
+        """The tool call, or None if an action is called."""
+        return self.call if isinstance(self.call, ResolvedTool) else None
+
+    @property
+    def action_call(self) -> ResolvedCall:
+        """The call of an action. Must not be used for a tool call."""
+        if not isinstance(self.call, ResolvedCall):
+            raise TypeError(f"{self.id} is a tool call")
+        return self.call
+
+    @property
     def action(self) -> Action:
-        """The action that is called."""
-        return self.call.action
+        """The action that is called. Must not be used for a tool call."""
+        return self.action_call.action
+
+    @property
+    def name(self) -> str:
+        """The name of the action or the tool."""
+        return self.call.call.tool if isinstance(self.call, ResolvedTool) else self.call.action.name
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The inputs of the call, as its manifest declares them or as the tool call has them."""
+        return tool_inputs(self.call.args) if isinstance(self.call, ResolvedTool) else self.call.action.inputs
+
+    @property
+    def kind(self) -> CallKind:
+        """Whether it is a call of an action or of a tool."""
+        return CallKind.TOOL if self.tool else CallKind.ACTION
 
     @property
     def args(self) -> JsonObject:
@@ -118,6 +163,8 @@ class GateRequest:
     @property
     def preview(self) -> PreviewResult | None:
         """The preview that the operator is shown."""
+        if isinstance(self.call, ResolvedTool):
+            return self.call.shown.preview
         return self.fetched.result if self.fetched else None
 
     @property
@@ -145,8 +192,10 @@ class GateRequest:
         """The digest of the prompt."""
         return self._built()[1]
 
-    def prompt_for(self, call: ResolvedCall, preview: PreviewResult | None) -> Prompt:
-        """Builds the prompt for a call."""
+    def prompt_for(self, call: ResolvedCall | ResolvedTool, preview: PreviewResult | None) -> Prompt:
+        """Builds the prompt for a call. That of a tool call has what the gate itself read as its preview."""
+        if isinstance(call, ResolvedTool):
+            return tool_request_prompt(call, self.asker)
         rows, name = input_rows(call.action.inputs, call.args), call.action.name
         return Prompt("action", name, call.connector, call.args, rows, preview, self.asker, self.risk, call.steps)
 
@@ -222,15 +271,19 @@ class GateRequest:
         item: JsonObject = {
             "id": self.id,
             "kind": prompt.kind,
-            "action_name": self.action.name,
+            "action_name": self.name,
             "connector_fqn": self.connector.name,
             "args": prompt.args,
             "requested_at": timestamp(self.asked_at),
             "revision": self.revision,
             "digest": prompt.digest,
             "prompt": prompt.fields(),
-            "inputs": [_fields_of(input_) for input_ in self.action.inputs],
+            "inputs": self._form(),
         }
+        if self.door:
+            item["door"] = self.door.name
+            if not self.door.can_edit:
+                item["not_editable"] = "what asks for this call cannot pass on an edit"
         if self.asker.session:
             item["session_id"] = self.asker.session
         if prompt.inputs:
@@ -245,6 +298,10 @@ class GateRequest:
         if self.repeats:
             item["asked_again"] = self.repeats
         return item
+
+    def _form(self) -> Json:
+        """The fields that can be edited."""
+        return [_fields_of(input_) for input_ in self.inputs] if self.door is None or self.door.can_edit else []
 
     def pending_reply(self) -> JsonObject:
         """The reply that tells an agent to poll for the result."""
@@ -265,10 +322,27 @@ class GateRequest:
 
     def _progress(self) -> str:
         if self.unrecorded:
-            return f"{self.action.name}: {self.unrecorded}."
+            return f"{self.name}: {self.unrecorded}."
         if self._status() == "running":
-            return f"{self.action.name} was approved and is running."
-        return f"Waiting for approval of {self.action.name}."
+            return f"{self.name} was approved{'' if self.door else ' and is running'}."
+        return f"Waiting for approval of {self.name}."
+
+
+def tool_request_prompt(call: ResolvedTool, asker: Asker) -> Prompt:
+    """The prompt for a tool call."""
+    tool, shown = call.call, call.shown
+    return Prompt(
+        CallKind.TOOL,
+        tool.tool,
+        call.connector,
+        tool.args,
+        shown.rows,
+        shown.preview,
+        asker,
+        shown.risk,
+        question=shown.question,
+        warnings=shown.warnings,
+    )
 
 
 def new_id(now: datetime) -> str:

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from aileron_tui.core.action import Action
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.resolved_call import ResolvedCall
@@ -206,7 +205,7 @@ class GateState:
             self._ended_bytes -= self._recently_ended.pop(next(iter(self._recently_ended))).size
         self._note_unknown(request)
         request.ended.set()
-        log.info("%s %s is %s", request.id, inline(request.action.name), state)
+        log.info("%s %s is %s", request.id, inline(request.name), state)
         self.announce(request)
         request.forget_rendered()
 
@@ -220,7 +219,7 @@ class GateState:
         if not is_unknown and not (request.repeats and request.state is RequestState.EXECUTED):
             return
         for args in (request.args, *([request.edited_from.args] if request.edited_from else ())):
-            effect = effect_of(request.agent, request.action.name, args)
+            effect = effect_of(request.agent, request.name, args)
             if is_unknown:
                 self.note_unknown(effect, request.id)
             elif self.unknown_calls.get(effect) == request.repeats:
@@ -272,12 +271,16 @@ class GateState:
         """Records a time that the clock has shown before this gate started."""
         self._latest_time = max(self._latest_time, time)
 
-    def deadline_for(self, action: Action) -> RequestDeadline:
-        """Returns the end of a new request: the timeout comes from the manifest, or else from the configuration."""
+    def deadline(self, timeout: int | None = None, most: int = 0) -> RequestDeadline:
+        """Returns the end of a new request. The timeout comes from the manifest, or else from the configuration.
+
+        `most` is how many seconds its door can wait, 0 if it can wait for as long as the configuration allows.
+        """
         policy, now = self.setup.config.policy, self.latest_time()
-        seconds = action.approval.timeout or policy.timeout
+        longest = min(policy.longest_wait, most or policy.longest_wait)
+        seconds = min(timeout or policy.timeout, most or policy.longest_wait)
         uptime_ms = int((self.boot_clock.seconds() + seconds) * 1000)
-        latest = now + timedelta(seconds=policy.longest_wait) if policy.longest_wait > seconds else None
+        latest = now + timedelta(seconds=longest) if longest > seconds else None
         return RequestDeadline(now + timedelta(seconds=seconds), self.boot_clock.boot, uptime_ms, latest)
 
     def is_late(self, request: GateRequest) -> bool:

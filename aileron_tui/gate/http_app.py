@@ -26,6 +26,7 @@ from aileron_tui.gate.approver_sessions import Session, Sessions
 from aileron_tui.gate.connection_pools import APPROVER, NOBODY, VIEWERS
 from aileron_tui.gate.event_stream import Watchers
 from aileron_tui.gate.gate_log import GateLog
+from aileron_tui.gate.held_calls import HeldCalls
 from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
 from aileron_tui.gate.http_request import (
     IDENTIFY,
@@ -42,6 +43,7 @@ from aileron_tui.gate.http_request import (
     unauthorized,
 )
 from aileron_tui.gate.origin_check import OriginCheck, path_segments
+from aileron_tui.gate.permission_routes import PermissionRoutes
 from aileron_tui.gate.resource_shortage import shortage
 from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
 from aileron_tui.gate.viewer_routes import ViewerRoutes
@@ -79,10 +81,12 @@ class GateApp:
         self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock, self.limits)
         self.viewers = ViewerSessions(clock)
         self._viewing = Watchers(self.limits.viewers)
+        held = HeldCalls(gate, self._closing, self.limits)
         self.table = RouteTable(
             (
                 Route("GET", "/v1/health", RouteAccess.OPEN, self.health),
-                *AgentRoutes(gate, self._closing, self.limits).routes,
+                *AgentRoutes(gate, held).routes,
+                *PermissionRoutes(gate, held).routes,
                 *ApproverRoutes(gate, self.sessions, self._watchers).routes,
                 *ViewerRoutes(gate, self.viewers, self._viewing).routes,
             )
@@ -223,7 +227,9 @@ class GateApp:
             if http_request.on_socket:
                 raise Refusal(403, "forbidden", f"this socket is for approvers; agents use {self._origin_check.url}")
             if access not in (RouteAccess.AGENT, RouteAccess.CATALOGUE):
-                raise Refusal(403, "forbidden", "agents may only list actions, run them and fetch results")
+                raise Refusal(
+                    403, "forbidden", "agents may only list actions, call them, ask about tools and fetch results"
+                )
         elif isinstance(caller, Session):
             if access is RouteAccess.AGENT:
                 raise Refusal(403, "forbidden", "approvers cannot run actions or fetch results")

@@ -148,12 +148,12 @@ class HttpRequest:
             _refuse_unknown("parameter", unknown, ", ".join(allowed) or "none", "invalid_query")
         return found
 
-    def wait(self) -> int | None:
-        """Returns how many seconds the agent prefers to wait (RFC 7240), up to the limit."""
+    def wait(self, most: int = 0) -> int | None:
+        """Returns how many seconds the agent prefers to wait (RFC 7240), up to `most` or else the usual limit."""
         for value in self.raw.headers.getlist("prefer"):
             for preference in value.split(","):
                 if found := _WAIT.fullmatch(preference):
-                    return min(int(found[1]), self.limits.max_wait_seconds) or None
+                    return min(int(found[1]), most or self.limits.max_wait_seconds) or None
         return None
 
     def agent_header(self, header: str) -> str:

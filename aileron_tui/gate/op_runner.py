@@ -17,6 +17,7 @@ from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import LONGEST_ERROR, RequestEnd
+from aileron_tui.gate.request_entries import request_entry
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.recorded_args import recorded_args
@@ -91,7 +92,11 @@ class OpRunner:
         """
         request.state = RequestState.RUNNING
         try:
-            execution_future = self._gate_state.start_op(ThreadUse.OP, request.agent, request.sandbox, request.call)
+            if request.sandbox is None:
+                raise AileronError("a tool call does not run in the gate")
+            execution_future = self._gate_state.start_op(
+                ThreadUse.OP, request.agent, request.sandbox, request.action_call
+            )
         except Exception as error:  # noqa: BLE001  # the start is recorded, so the request must get an end
             execution_future = asyncio.get_running_loop().create_future()
             execution_future.set_exception(AileronError("the op was not started", str(error)))
@@ -126,7 +131,7 @@ class OpRunner:
         new_request.repeats, new_request.polled, new_request.edited_from = request.id, True, request.edited_from
         body: JsonObject = {"error": "outcome unknown", "asked_again": new_request.id}
         await self._gate_state.recorder.record(
-            EntryDraft(EntryKind.INTERRUPTED, body, request.id), self._requests.request_entry(new_request)
+            EntryDraft(EntryKind.INTERRUPTED, body, request.id), request_entry(new_request)
         )
         result = agent_replies.ended(request.id, RequestState.INTERRUPTED, asked_again=new_request.id)
         await self._gate_state.store_result(result, "")

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from aileron_tui.core.agent_names import DEFAULT_AGENT
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, canonical
@@ -40,6 +41,9 @@ async def recover(gate_state: GateState, requests: RequestHandler, op_runner: Op
             continue
         if record.outcome == RequestState.PENDING and _is_late(gate_state, record):
             late.append(record)
+            continue
+        if is_tool(record):
+            await _withdraw_tool(gate_state, record)
             continue
         request = _restored(gate_state, requests, record)
         if request is None:
@@ -127,6 +131,19 @@ def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
         body = earlier[0].body
     args = body.get("args")
     return args if isinstance(args, dict) else {}
+
+
+def is_tool(record: HistoryRecord) -> bool:
+    """Whether a request of a gate is a tool call."""
+    return record.kind == CallKind.TOOL and not record.daemon
+
+
+async def _withdraw_tool(gate_state: GateState, record: HistoryRecord) -> None:
+    """Ends a tool call that was not handed over. Its program was waiting for the gate that stopped."""
+    why = "the gate was restarted before the answer was handed over"
+    await gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, {"error": why}, record.id))
+    result = agent_replies.ended(record.id, RequestState.WITHDRAWN, f"nothing was executed: {why}")
+    await gate_state.store_result(result, "")
 
 
 def owner(record: HistoryRecord) -> str:

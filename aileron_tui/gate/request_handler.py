@@ -14,6 +14,7 @@ from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import assess
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.tool_call import ResolvedTool
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_turns import end_turn
@@ -23,6 +24,7 @@ from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.large_values import work_on
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnd, RequestEnds
+from aileron_tui.gate.request_entries import request_entries, tool_preview_entry
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.request_deadline import RequestDeadline
@@ -63,20 +65,24 @@ class RequestHandler:
             request = gate_state.open_by_call.get(call)
             if request is None:
                 request = self.new_request(action, args, asker, agent)
-                if refused := self._limit_reply(request):
-                    return refused
                 if gate_state.unknown_calls:
                     request.repeats = gate_state.unknown_calls.get(effect_of(agent, action.name, args), "")
-                by_rule = self.answering(request)
-                if by_rule is None and (refused := self._asking_limit_reply(agent)):
-                    return refused
-                gate_state.add(request)
-                gate_state.spawn(by_rule or self.record_and_open(request))
+                self.admit(request)
             return await self._wait(request, wait)
         except CallNotAccepted as refused:
             return refused.reply
         except AileronError as error:
             return replies.not_recorded(error)
+
+    def admit(self, request: GateRequest) -> None:
+        """Lets a new request be answered by a rule, or else asks about it. Raises CallNotAccepted past the limits."""
+        if refused := self._limit_reply(request):
+            raise CallNotAccepted(refused)
+        by_rule = self.answering(request)
+        if by_rule is None and (refused := self._asking_limit_reply(request.agent)):
+            raise CallNotAccepted(refused)
+        self._gate_state.add(request)
+        self._gate_state.spawn(by_rule or self.record_and_open(request))
 
     async def deliver(self, result: StoredResult) -> Reply:
         """Returns a result and records that it was delivered."""
@@ -84,9 +90,19 @@ class RequestHandler:
         return Reply(200, result.body)
 
     async def _wait(self, request: GateRequest, wait: float | None) -> Reply:
-        """Waits until the request is recorded and, if `wait` is given, until it ends.
+        """Waits until the request is recorded and, if `wait` is given, until it ends."""
+        if not await self.wait_for_end(request, wait):
+            request.polled = True
+            return Reply(202, request.pending_reply())
+        if request.result and not request.handed_over:
+            return await self.deliver(request.result)
+        return Reply(200, request.result.body if request.result else request.poll_reply())
 
-        If the agent disconnects while waiting, the request is withdrawn, unless other connections are waiting for it.
+    async def wait_for_end(self, request: GateRequest, wait: float | None) -> bool:
+        """Waits until the request is recorded and, if `wait` is given, until there is something to tell the agent.
+
+        Returns whether there is. If the agent disconnects while waiting, the request is withdrawn, unless other
+        connections are waiting for it.
         """
         request.waiting_clients += 1
         try:
@@ -105,12 +121,7 @@ class RequestHandler:
             raise
         finally:
             request.waiting_clients -= 1
-        if wait is None:
-            request.polled = True
-            return Reply(202, request.pending_reply())
-        if request.result and not request.handed_over:
-            return await self.deliver(request.result)
-        return Reply(200, request.result.body if request.result else request.poll_reply())
+        return wait is not None
 
     def _limit_reply(self, request: GateRequest) -> Reply | None:
         state, agent = self._gate_state, request.agent
@@ -169,7 +180,7 @@ class RequestHandler:
             risk=assess(action, self._gate_state.setup.config.risk),
             sandbox=installed.sandbox,
             asked_at=now,
-            deadline=self._gate_state.deadline_for(action),
+            deadline=self._gate_state.deadline(action.approval.timeout),
             preview_state=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
             size=len(canonical_args),
         )
@@ -177,7 +188,7 @@ class RequestHandler:
     async def record_and_open(self, request: GateRequest) -> None:
         """Records a request, then opens it. Identical calls made in the meantime join this request."""
         try:
-            recording = self._gate_state.recorder.record(self.request_entry(request))
+            recording = self._gate_state.recorder.record(*request_entries(request))
             unshowable = await self._render(request)
             await recording
         except BaseException as error:
@@ -229,25 +240,6 @@ class RequestHandler:
         request.recorded.set_exception(error)
         request.recorded.exception()  # marks it as retrieved, in case nobody is waiting for it
 
-    def request_entry(self, request: GateRequest) -> EntryDraft:
-        """Returns the ledger entry for a new request."""
-        connector = request.connector
-        body: JsonObject = {
-            "action": request.action.name,
-            "version": request.action.version,
-            "connector": {"name": connector.name, "version": connector.version, "hash": connector.hash},
-            "agent": request.agent,
-            "says": request.asker.says,
-            "session": request.asker.session,
-            "folder": request.asker.folder,
-            "risk": request.risk.level,
-            "args": request.args,
-            **request.deadline.body(),
-        }
-        if request.repeats:
-            body["after"] = request.repeats
-        return EntryDraft(EntryKind.REQUESTED, body, request.id)
-
     def open(self, request: GateRequest) -> None:
         """Opens a recorded request: notifies the watchers, then the agent, then fetches the preview."""
         gate_state = self._gate_state
@@ -256,9 +248,9 @@ class RequestHandler:
         left = gate_state.seconds_left(request)
         half = (request.expires_at - request.asked_at).total_seconds() / 2
         self._start_timers(request, left, left - half)
-        if request.fetched is None:
+        if request.fetched is None and request.tool is None:
             gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
-        else:  # it was fetched for a rule that did not answer the request
+        else:  # what the gate read for a tool call, or what was fetched for a rule that did not answer the request
             gate_state.spawn(self.record_shown([request]))
 
     def _start_timers(self, request: GateRequest, left: float, reminder: float) -> None:
@@ -301,7 +293,7 @@ class RequestHandler:
     async def refresh_preview(self, request: GateRequest, use: ThreadUse = ThreadUse.REFRESH) -> None:
         """Fetches the preview and publishes the updated request."""
         if request.preview_state is not PreviewState.NONE:
-            request.preview_state, call = PreviewState.FETCHING, request.call
+            request.preview_state, call = PreviewState.FETCHING, request.action_call
             fetched_now = self._fetching_now(call)
             try:
                 fetched = await self.fetch_preview(request, call, use)
@@ -336,6 +328,8 @@ class RequestHandler:
         """Fetches and records the preview of a call; also returns the connector's whole answer, which is not kept."""
         fetched_now = self._fetching_now(call)
         answer: Json = None
+        if request.sandbox is None:
+            return None, None
         try:
             outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
         except ThreadsBusy as busy:
@@ -377,7 +371,7 @@ class RequestHandler:
 
     def is_outdated(self, request: GateRequest) -> bool:
         """Whether a request was resolved with another bundle than the present one."""
-        return request.sandbox is not self._gate_state.installed.sandbox
+        return request.sandbox is not None and request.sandbox is not self._gate_state.installed.sandbox
 
     async def _resolve_again(self, request: GateRequest) -> None:
         """Resolves one waiting call again. A new prompt is recorded before it takes effect."""
@@ -419,6 +413,14 @@ class RequestHandler:
                 drafts.append(EntryDraft(EntryKind.SHOWN, body | {"surface": surface} if surface else body, request.id))
         if drafts:
             await self._gate_state.recorder.record(*drafts)
+
+    async def replace_tool(self, request: GateRequest, tool: ResolvedTool) -> None:
+        """Shows a tool call as the gate sees it now, because what it read has changed. That is a new prompt."""
+        if tool.shown.preview:
+            await self._gate_state.recorder.record(tool_preview_entry(request, tool.shown.preview))
+        request.call, request.risk, request.edit = tool, tool.shown.risk, None
+        request.revision += 1
+        self._gate_state.announce(request)
 
     async def withdraw_all(self, agent: str, why: str) -> None:
         """Withdraws all waiting requests of an agent."""

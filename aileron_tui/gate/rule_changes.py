@@ -11,7 +11,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id, rule_problem
 from aileron_tui.core.rule_change import LARGEST, RuleChange, made, read_signed_change
-from aileron_tui.core.rule_match import obstacle
+from aileron_tui.core.rule_match import difference, obstacle
 from aileron_tui.core.times import timestamp
 from aileron_tui.gate import replies
 from aileron_tui.gate.decision_handler import DecisionHandler
@@ -30,6 +30,8 @@ from aileron_tui.signing.errors import RuleFault
 from aileron_tui.signing.rules import KnownRule, change_body, check_rule_signature
 
 _OFFERED: Final = (RuleReach.CALL, RuleReach.ANY)
+_OFFERED_FOR_TOOL: Final = (RuleReach.CALL, RuleReach.FOLDER)
+_OFFERED_FOR_COMMAND: Final = (RuleReach.COMMAND,)
 _OFFERED_LENGTH: Final = timedelta(hours=1)
 _PAST_DAYS: Final = 7
 _MOST_LISTED: Final = 500
@@ -106,7 +108,7 @@ class RuleChanges:
             return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
         offered: list[Json] = []
         refused: list[Json] = []
-        for reach in _OFFERED:
+        for reach in self._reaches(request):
             rule = self._offer(request, reach)
             if why := self._refusal(request, rule):
                 refused.append({"reach": reach, "why": why})
@@ -117,6 +119,12 @@ class RuleChanges:
                 return replies.result_unavailable(error)
         head = self._gate_state.recorder.head.hash
         return Reply(200, {"offers": offered, "refused": refused, "days": _PAST_DAYS, "head": head})
+
+    def _reaches(self, request: GateRequest) -> tuple[RuleReach, ...]:
+        """How far a rule for this request can go, narrowest first."""
+        if not request.tool:
+            return _OFFERED
+        return _OFFERED_FOR_COMMAND if self._ruling.rule_call(request).command else _OFFERED_FOR_TOOL
 
     def _offer(self, request: GateRequest, reach: RuleReach) -> Rule:
         call = self._ruling.rule_call(request)
@@ -129,6 +137,9 @@ class RuleChanges:
             reach=reach,
             ends=timestamp(self._gate_state.latest_time() + _OFFERED_LENGTH),
             args=call.args if exact else None,
+            kind=call.kind,
+            command=call.command if reach is RuleReach.COMMAND else "",
+            folder=call.folder,
             connector=call.connector,
             runs=call.runs,
             shown=(call.shown or "") if exact else "",
@@ -138,9 +149,10 @@ class RuleChanges:
 
     def _refusal(self, request: GateRequest, rule: Rule) -> str:
         """Why a rule cannot be made, or would not answer the request that it is made from; "" if it can."""
-        if self._gate_state.installed.actions.get(request.action.name) is not request.action:
+        if not request.tool and self._gate_state.installed.actions.get(request.name) is not request.action:
             return "its action has changed since it was asked"
-        if why := rule_problem(rule) or obstacle(rule, self._ruling.rule_call(request)):
+        call = self._ruling.rule_call(request)
+        if why := rule_problem(rule) or difference(rule, call) or obstacle(rule, call):
             return why
         change = made(rule, self._gate_state.recorder.head.hash, timestamp(self._gate_state.latest_time()))
         size = len(change.payload())

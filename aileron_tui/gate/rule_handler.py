@@ -6,21 +6,21 @@ that need no approval get their turn in between.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import count_warnings
+from aileron_tui.core.protected_paths import protected_value
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.rule_answer import RuleAnswer
 from aileron_tui.core.rule_match import RuleCall, answer, may_depend_on_preview, protected_in, what_runs
 from aileron_tui.core.rule_words import denial_reason
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.tool_call import ResolvedTool
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.paths import paths
 from aileron_tui.gate import agent_replies
 from aileron_tui.gate.agent_registry import AgentRegistry
 from aileron_tui.gate.connector_activity import connector_names
@@ -28,9 +28,11 @@ from aileron_tui.gate.gate_request import GateRequest, PreviewState
 from aileron_tui.gate.gate_state import OUTBOX, GateState, log
 from aileron_tui.gate.large_values import LARGE_BYTES, work_on
 from aileron_tui.gate.op_runner import OpRunner
+from aileron_tui.gate.request_entries import request_entries, request_entry
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.gate.rule_registry import RuleRegistry
 from aileron_tui.gate.sandbox_threads import ThreadUse
+from aileron_tui.gate.tool_resolver import own_folders, spellings
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.sandbox import Sandbox
@@ -59,19 +61,19 @@ class RuleHandler:
         self._agents = agents
         self._rules = rules
         self._turns: dict[str, asyncio.Lock] = {}
-        setup, here = gate_state.setup, paths()
-        of_user = (here.config, here.keyring, here.data, here.keys, here.cache)
-        self._own = tuple(_spellings((setup.data, setup.manifests, setup.cache or here.cache, *of_user)))
-        self._runs: dict[str, tuple[Sandbox, Action, str]] = {}
+        self._own = tuple(spellings(own_folders(gate_state.setup)))
+        self.hand_over: Callable[[GateRequest], None] = lambda _: None
+        """Hands over a tool call that a rule allowed, once that is recorded."""
+        self._runs: dict[str, tuple[Sandbox | None, Action, str]] = {}
 
     def answering(self, request: GateRequest) -> Coroutine[Any, Any, None] | None:
         """Returns what records and answers a new request by a rule, or None if no rule may answer it."""
-        known = self._rules.in_force(request.agent, request.action.name)
+        known = self._rules.in_force(request.agent, request.name)
         if not known:
             return None
         call = self.rule_call(request)
         rules = [item.rule for item in known]
-        if may_depend_on_preview(rules, call):
+        if request.tool is None and may_depend_on_preview(rules, call):
             return self._answer_with_preview(request)
         found = answer(rules, call)
         if found is None or found.verdict is RuleVerdict.ASK:
@@ -80,32 +82,56 @@ class RuleHandler:
 
     def rule_call(self, request: GateRequest) -> RuleCall:
         """A request as rules see it, with its preview if that was fetched."""
+        if request.tool:
+            return self._tool_call(request, request.tool)
         preview = request.preview
         shown = preview.digest if preview else None if request.preview_state is not PreviewState.NONE else ""
         large = request.size > LARGE_BYTES
         return RuleCall(
             agent=request.agent,
-            action=request.action.name,
+            action=request.name,
             args=request.args,
             connector=request.connector.hash,
             runs=self._what_runs(request),
             shown=shown,
             risk=request.risk.level,
             warning=_LARGE if large else _warning(request),
-            protected="" if large else protected_in(request.call, request.asker.folder, self._own),
+            protected="" if large else protected_in(request.action_call, request.asker.folder, self._own),
+        )
+
+    def _tool_call(self, request: GateRequest, tool: ResolvedTool) -> RuleCall:
+        """A tool call as rules see it. What the gate read was read before, so no rule has to wait for it."""
+        from aileron_tui.core.tool_prompts import shell_command  # noqa: PLC0415  # most gates run only actions
+
+        call, preview = tool.call, tool.shown.preview
+        large = request.size > LARGE_BYTES
+        return RuleCall(
+            agent=request.agent,
+            action=call.tool,
+            args=call.args,
+            kind=request.kind,
+            command=shell_command(call),
+            folder=call.folder,
+            connector=call.server,
+            shown=preview.digest if preview else "",
+            risk=request.risk.level,
+            warning=_LARGE if large else _warning(request),
+            protected="" if large else protected_value([call.folder, call.args, list(tool.leads_to)], self._own),
         )
 
     def _what_runs(self, request: GateRequest) -> str:
         """The digest of what would run, which is the same for all calls of an action with the same manifests."""
-        known = self._runs.get(request.action.name)
+        known = self._runs.get(request.name)
         if known is None or known[0] is not request.sandbox or known[1] is not request.action:
-            known = self._runs[request.action.name] = (request.sandbox, request.action, what_runs(request.call))
+            known = self._runs[request.name] = (request.sandbox, request.action, what_runs(request.action_call))
         return known[2]
 
     async def _answer(self, request: GateRequest, call: RuleCall, *, denied: bool) -> None:
         """Records and answers a request whose answer does not depend on a preview."""
         try:
-            if denied:
+            if request.tool:
+                answered = await self._try_now(request, call)
+            elif denied:
                 answered = await self._try_now(request, call, may_start=False)
             else:
                 answered = await self._try(request, call)
@@ -120,7 +146,7 @@ class RuleHandler:
     async def _answer_with_preview(self, request: GateRequest) -> None:
         """Records a request, fetches its preview, and answers it if a rule covers what the preview shows."""
         try:
-            await self._gate_state.recorder.record(self._requests.request_entry(request))
+            await self._gate_state.recorder.record(request_entry(request))
         except BaseException as error:
             self._requests.drop(request, error)
             if not isinstance(error, Exception):
@@ -166,7 +192,7 @@ class RuleHandler:
             rows = request.preview.rows if request.preview else ()
             size = request.size + sum(len(row.value) for row in rows)
             call = await work_on(size, lambda: self.rule_call(request))
-        in_force = {known.rule.id: known for known in self._rules.in_force(request.agent, request.action.name)}
+        in_force = {known.rule.id: known for known in self._rules.in_force(request.agent, request.name)}
         found = answer([known.rule for known in in_force.values()], call)
         if found is None or found.verdict is RuleVerdict.ASK:
             return False
@@ -186,7 +212,7 @@ class RuleHandler:
         if not await self._gate_state.activity.wait_until_idle(request.connector.name):
             return False
         async with asyncio.timeout(_LONGEST_WAIT):
-            fetched = await self._requests.fetch_preview(request, request.call, ThreadUse.PREVIEW)
+            fetched = await self._requests.fetch_preview(request, request.action_call, ThreadUse.PREVIEW)
         if fetched is None:
             return False
         request.fetched, request.preview_state = fetched, PreviewState.READY
@@ -204,10 +230,11 @@ class RuleHandler:
         given = RuleAnswer(
             rule.id, known.seq, rule.verdict, known.signer, request.digest, call.runs, call.shown or "", reason
         )
-        drafts = [] if recorded else [self._requests.request_entry(request)]
+        drafts = [] if recorded else request_entries(request)
         drafts.append(EntryDraft(EntryKind.RULED, given.body(), request.id))
         if allowed:
-            drafts.append(EntryDraft(EntryKind.RUNNING, {"digest": request.digest}, request.id))
+            begun = EntryKind.HANDED_OVER if request.tool else EntryKind.RUNNING
+            drafts.append(EntryDraft(begun, {"digest": request.digest}, request.id))
         try:
             await gate_state.recorder.record(*drafts)
         except EntryRefused as error:
@@ -215,8 +242,10 @@ class RuleHandler:
             return False
         request.rule, request.reason = rule.id, reason
         request.recorded.set_result(None)
-        log.info("%s %s was answered by %s: %s", request.id, inline(request.action.name), rule.id, rule.verdict)
-        if allowed:
+        log.info("%s %s was answered by %s: %s", request.id, inline(request.name), rule.id, rule.verdict)
+        if allowed and request.tool:
+            self.hand_over(request)
+        elif allowed:
             self._op_runner.start(request)
         else:
             result = agent_replies.denied(request.id, reason)
@@ -225,18 +254,10 @@ class RuleHandler:
         return True
 
 
-def _spellings(own: Iterable[Path]) -> Iterator[str]:
-    """The ways in which files of this program can be named: with links and without, and from the home folder."""
-    home = Path.home()
-    for path in {spelled for file in own for spelled in (file.absolute(), file.resolve())}:
-        yield str(path)
-        if path != home and path.is_relative_to(home):
-            yield from (f"{start}/{path.relative_to(home)}" for start in ("~", "$HOME", "${HOME}"))
-
-
 def _warning(request: GateRequest) -> str:
     """What an operator would be warned about, in words, or ""."""
     if request.repeats:
         return "the call may have taken effect already"
-    count = count_warnings(request.prompt)
+    prompt = request.prompt
+    count = count_warnings(prompt) + len(prompt.warnings)
     return f"{count} in the prompt" if count else ""

@@ -35,12 +35,12 @@ from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
 from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.entry_rules import EVENTS, RULE_VERDICTS, VERDICTS, WINDOW, is_late, ungated
+from aileron_tui.ledger.entry_rules import EVENTS, RULE_VERDICTS, VERDICTS, WINDOW, is_late, tool_objection, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import open_id_set
 from aileron_tui.ledger.request_deadline import RequestDeadline, read_deadline
-from aileron_tui.ledger.request_status import daemon_of, objection, read_told
+from aileron_tui.ledger.request_status import daemon_of, is_tool, objection, read_told
 from aileron_tui.ledger.store import IdSet, Stored
 
 _KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
@@ -109,6 +109,7 @@ class _OpenRequest:
     deadline: RequestDeadline | None = None
     shown: str = ""
     body: JsonObject | None = None
+    tool: bool = False
 
 
 class _BadEntry(Exception):
@@ -258,11 +259,13 @@ class _Verification:
             return
         if known is not None and known.daemon:
             raise _BadEntry(Damage.REPEATED, f"request {entry.request} belongs to a daemon and cannot run here")
+        if known is not None and (why := tool_objection(entry, tool=known.tool)):
+            raise _BadEntry(Damage.REPEATED, f"request {entry.request}: {why}")
         state = self._advance(entry, EVENTS[EntryKind(entry.kind)])
         if known is None:
             is_daemons, deadline = "daemon" in entry.body, read_deadline(entry.body)
             self.requests[entry.request] = _OpenRequest(
-                state, entry.seq, is_daemons, deadline=deadline, body=entry.body
+                state, entry.seq, is_daemons, deadline=deadline, body=entry.body, tool=is_tool(entry.body)
             )
             if "daemon" in entry.body and not daemon_of(entry.body):
                 raise _BadEntry(Damage.TOLD, f"request {entry.request} does not name its daemon")

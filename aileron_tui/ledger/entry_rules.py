@@ -39,6 +39,7 @@ LATE: Final = timedelta(minutes=1)
 EVENTS: Final = {
     EntryKind.REQUESTED: RequestEvent.ASK,
     EntryKind.RUNNING: RequestEvent.START,
+    EntryKind.HANDED_OVER: RequestEvent.HAND_OVER,
     EntryKind.EXECUTED: RequestEvent.SUCCEED,
     EntryKind.FAILED: RequestEvent.FAIL,
     EntryKind.EXPIRED: RequestEvent.EXPIRE,
@@ -161,8 +162,17 @@ def _admit_step(entry: Entry, known: RequestStanding | None) -> None:
             raise EntryRefused("a request of a daemon must name the daemon", entry.request)
     elif known and known.daemon:
         raise EntryRefused("only its daemon can report what happens to this request", entry.request)
+    elif known and (why := tool_objection(entry, tool=known.tool)):
+        raise EntryRefused(why, entry.request)
     if known or not ungated(entry):
         advance(known.state if known else None, EVENTS[EntryKind(entry.kind)])
+
+
+def tool_objection(entry: Entry, *, tool: bool) -> str:
+    """Why an entry is for the other kind of request: a tool call is handed over and never runs here. Else ""."""
+    if entry.kind == EntryKind.RUNNING and tool:
+        return "a tool call cannot run here"
+    return "only a tool call can be handed over" if entry.kind == EntryKind.HANDED_OVER and not tool else ""
 
 
 def _admit_report(entry: Entry, known: RequestStanding | None) -> None:

@@ -13,6 +13,7 @@ An end that the daemon reported is final. An answer that was given here is final
 
 from typing import Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment, timestamp
@@ -35,7 +36,10 @@ ANSWERED: Final = OUTCOMES - {RequestState.PENDING, RequestState.WITHDRAWN}
 
 @dataclass(frozen=True, slots=True)
 class RequestStanding:
-    """The state of a request; `told` means that the daemon reported the state, so it is not an answer given here."""
+    """The state of a request; `told` means that the daemon reported the state, so it is not an answer given here.
+
+    `tool` means that the agent's own program executes the call, not this gate.
+    """
 
     seq: int
     state: RequestState
@@ -43,6 +47,7 @@ class RequestStanding:
     told: bool = False
     surface: str = ""
     edited: bool = False
+    tool: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,11 @@ class DaemonReport:
             "error": self.error,
             "at": self.at,
         }
+
+
+def is_tool(body: JsonObject) -> bool:
+    """Whether a request is a tool call, which the agent's own program executes."""
+    return body.get("kind") == CallKind.TOOL and "daemon" not in body
 
 
 def daemon_of(body: JsonObject) -> str:

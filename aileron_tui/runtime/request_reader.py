@@ -10,6 +10,7 @@ from aileron_tui.runtime.errors import InvalidReply
 
 if TYPE_CHECKING:
     from aileron_tui.core.caution import Caution
+    from aileron_tui.core.prompt import Prompt
 
 
 def read_gate_request(value: Json, instance: str = "", source: str = "") -> Request:
@@ -55,16 +56,18 @@ def read_gate_request(value: Json, instance: str = "", source: str = "") -> Requ
         fields=value,
         source=source,
         edited_from=edited_from,
-        cautions=_cautions(_text(value, "asked_again", optional=True)),
+        question=prompt.question,
+        cautions=_cautions(prompt, _text(value, "asked_again", optional=True)),
     )
 
 
-def _cautions(asked_again: str) -> "tuple[Caution, ...]":
-    if not asked_again:
+def _cautions(prompt: "Prompt", asked_again: str) -> "tuple[Caution, ...]":
+    if not asked_again and not prompt.warnings:
         return ()
-    from aileron_tui.core.caution import Caution  # noqa: PLC0415  # few requests are asked again
+    from aileron_tui.core.caution import Caution  # noqa: PLC0415  # few requests need one
 
-    return (Caution(f"this call may have taken effect already: the outcome of {asked_again} is unknown"),)
+    again = f"this call may have taken effect already: the outcome of {asked_again} is unknown"
+    return tuple(map(Caution, (*((again,) if asked_again else ()), *prompt.warnings)))
 
 
 def _text(value: JsonObject, name: str, *, optional: bool = False) -> str:

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 ENDED_SHOWN_SECONDS: Final = 60.0
 
 _LONGEST_NOTE: Final = 300
-_ANSWERED: Final = frozenset({RequestState.RUNNING, RequestState.EXECUTED, RequestState.DENIED})
+_ANSWERED: Final = frozenset(
+    {RequestState.RUNNING, RequestState.HANDED_OVER, RequestState.EXECUTED, RequestState.DENIED}
+)
 
 
 class Tone(StrEnum):
@@ -206,6 +208,8 @@ class Board:
             pill = Pill(f"{pill.words} (edited)", pill.tone, f"{pill.short} (edited)")
         if request.state is RequestState.FAILED and (error := _error(request)):
             pill = Pill(f"{pill.words} {error}", pill.tone, pill.words)
+        elif request.state is RequestState.EXECUTED and (error := _error(request)):
+            pill = Pill(f"{pill.words} {error}", Tone.WARN, pill.words)
         elif request.state is RequestState.UNKNOWN and (error := _error(request)):
             pill = _NO_EFFECT if request.abandoned else Pill(f"{pill.words}: {error}", pill.tone, pill.words)
         if request.vanished:

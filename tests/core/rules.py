@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.rule import CallKind, Rule, RuleReach, RuleVerdict
+from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict
 from aileron_tui.core.rule_match import RuleCall
 
 CONNECTOR = "sha256:" + "c0" * 32

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.rule import CallKind, Rule, RuleVerdict
+from aileron_tui.core.rule import Rule, RuleVerdict
 from aileron_tui.core.rule_match import RuleCall, answer, covers, is_over, may_depend_on_preview, obstacle
 from aileron_tui.core.times import moment
 from tests.core.rules import (

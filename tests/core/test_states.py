@@ -67,7 +67,7 @@ def test_no_sequence_runs_an_op_twice_or_unasked(events: list[RequestEvent]) -> 
 
 
 def test_the_wire_keeps_apart_what_it_merges() -> None:
-    merged = (RequestState.APPROVED, RequestState.RUNNING, RequestState.UNKNOWN)
+    merged = (RequestState.APPROVED, RequestState.RUNNING, RequestState.HANDED_OVER, RequestState.UNKNOWN)
     seen = [on_the_wire(state) for state in RequestState if state not in merged]
     assert len(set(seen)) == len(seen)
     assert on_the_wire(RequestState.EXPIRED) == ("failed", "approval_timeout")

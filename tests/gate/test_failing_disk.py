@@ -14,6 +14,7 @@ from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.gate import gate as gate_module
+from aileron_tui.gate import request_handler
 from aileron_tui.gate.event_feed import FeedEvent, Subscription
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.installed_bundle import InstalledBundle
@@ -193,14 +194,14 @@ def test_a_request_that_cannot_be_recorded_is_listed_nowhere(env: GateEnv, disk:
 def test_a_request_is_listed_only_once_it_is_recorded(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> None:
         async with env.gate() as gate:
-            entry = gate._requests.request_entry
+            entry = request_handler.request_entries
 
             def while_recording(request: object) -> object:
                 assert gate.waiting() == []
                 assert not gate.feed._history
                 return entry(request)  # type: ignore[arg-type]
 
-            monkeypatch.setattr(gate._requests, "request_entry", while_recording)
+            monkeypatch.setattr(request_handler, "request_entries", while_recording)
             assert (await ask(gate)).status == 202
             assert len(gate.waiting()) == 1
 

@@ -50,6 +50,12 @@ def test_agents_may_use_exactly_the_documented_routes(env: GateEnv) -> None:
                 ("GET", "/v1/actions/{name}"),
                 ("POST", "/v1/actions/{name}/run"),
                 ("GET", "/v1/action-approvals/{id}/result"),
+                ("POST", "/v1/permissions"),
+                ("GET", "/v1/permissions/{id}"),
+                ("POST", "/v1/permissions/{id}/outcome"),
+                ("POST", "/v1/permissions/outcome"),
+                ("POST", "/v1/doors"),
+                ("GET", "/v1/agent"),
             }
             assert [route.path for route in routes(gate) if route.access is RouteAccess.OPEN] == ["/v1/health"]
 

@@ -16,10 +16,13 @@ from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.console.widgets.limited_input import LimitedInput
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
 from aileron_tui.core.request import Request
-from aileron_tui.core.visible_text import visible
+from aileron_tui.core.visible_text import short, visible
 
 _MAX_INPUT_LENGTH: Final = 60
 _MAX_TYPED_LENGTH: Final = 10_000
+
+
+_LONGEST_REASON: Final = 120
 
 
 class ChoiceButton(RadioButton):
@@ -139,6 +142,8 @@ def why_not_editable(request: Request) -> str:
     """Why a request cannot be edited; "" if it can."""
     if inputs(request):
         return ""
+    if isinstance(why := request.fields.get("not_editable"), str) and why:
+        return short(f"{why}; deny it with a reason that says what to change", _LONGEST_REASON)
     if request.daemon:
         return "the daemon cannot change this call; deny it with a reason that says what to change"
     return "this action has no inputs to edit"

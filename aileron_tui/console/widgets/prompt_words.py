@@ -10,6 +10,7 @@ from textual.content import Content
 from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.prompt_sections import Block, row_lines
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
 from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
@@ -46,9 +47,12 @@ def title(request: Request, *, asks: bool = True) -> Content:
     """The question; only the name of the action once there is nothing to answer."""
     if not asks:
         return foreign_short(request.prompt.action, _MAX_NAME, ACCENT)
+    name = foreign_short(request.prompt.action, _MAX_NAME, ACCENT)
+    if request.question and request.prompt.kind == CallKind.TOOL:
+        question = foreign_short(request.question, _MAX_NAME, STRONG)
+        return Content.assemble(question, trusted("  "), name)
     if request.question:
         return trusted(request.question, ACCENT)
-    name = foreign_short(request.prompt.action, _MAX_NAME, ACCENT)
     return Content.assemble(trusted("Approve ", STRONG), name, trusted("?", STRONG))
 
 
@@ -85,6 +89,8 @@ def rows_by_origin(request: Request, prompt: Prompt) -> tuple[Sequence[Row], Seq
 def fetched_heading(request: Request, *, brief: bool = False) -> Content:
     """The heading above the preview, or why there is none."""
     prompt = request.prompt
+    if prompt.kind == CallKind.TOOL:
+        return trusted("read by the gate" if prompt.preview and not prompt.preview.unavailable else "", STRONG)
     connector = foreign_short(short_name(prompt.connector.name), _MAX_NAME)
     if request.fetching:
         return Content.assemble(trusted("fetching from connector ", STRONG), connector, trusted(" …", STRONG))
@@ -166,7 +172,7 @@ def run_line(prompt: Prompt, *, opened: bool) -> tuple[Field, ...]:
 
 
 def _runs(prompt: Prompt) -> bool:
-    return prompt.kind == ACTION or bool(prompt.connector.name)
+    return prompt.kind != CallKind.TOOL and (prompt.kind == ACTION or bool(prompt.connector.name))
 
 
 def _connectors(prompt: Prompt) -> list[ConnectorRef]:

@@ -8,6 +8,7 @@ from textual.content import Content
 
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, trusted
 from aileron_tui.console.widgets.fields import Field
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.edits import arg_rows
 from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.rule import Rule, RuleReach
@@ -37,7 +38,12 @@ def sentence(rule: Rule, now: datetime) -> Content:
 
 def covered_fields(rule: Rule) -> tuple[Field, ...]:
     """Everything that a call must have to be covered by the rule, in full."""
-    whose = (Field("Agent", rule.agent), Field("Action", rule.action))
+    is_tool = rule.kind is CallKind.TOOL
+    server = (Field("Server", rule.connector),) if is_tool and rule.connector else ()
+    where = (Field("Folder", rule.folder),) if rule.folder else ()
+    whose = (Field("Agent", rule.agent), Field("Tool" if is_tool else "Action", rule.action), *server, *where)
+    if rule.command:
+        return *whose, Field("Command", rule.command)
     if rule.args is None:
         return *whose, Field("Inputs", placeholder="any")
     inputs = tuple(Field(row.label, row.value or None, "" if row.value else _EMPTY) for row in arg_rows(rule.args))
@@ -47,10 +53,16 @@ def covered_fields(rule: Rule) -> tuple[Field, ...]:
 def past_line(offer: RuleOffer, days: int) -> Content:
     """What the rule would have answered."""
     if not offer.asked:
-        return trusted(f"In the last {days} days this agent did not call this action before.", MUTED)
+        what = _called(offer.rule)
+        return trusted(f"In the last {days} days this agent did not call this {what} before.", MUTED)
     calls = "1 call" if offer.asked == 1 else f"{offer.asked:,} calls"
-    words = f"In the last {days} days it would have answered {offer.answered:,} of {calls} of this agent to this action"
+    answered = f"{offer.answered:,} of {calls} of this agent to this {_called(offer.rule)}"
+    words = f"In the last {days} days it would have answered {answered}"
     return trusted(f"{words}{':' if offer.examples else '.'}")
+
+
+def _called(rule: Rule) -> str:
+    return "tool" if rule.kind is CallKind.TOOL else "action"
 
 
 def example_fields(offer: RuleOffer, now: datetime) -> tuple[Field, ...]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.entry_chain import Entry, decode
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import NewerFormat
@@ -69,7 +70,7 @@ _NEWEST_OF_CONNECTOR: Final = (
     " WHERE request IN (SELECT id FROM requests WHERE connector = ?) ORDER BY seq DESC"
 )
 _COUNT_OF_CONNECTOR: Final = "SELECT count(*) FROM (SELECT 1 FROM requests WHERE connector = ? LIMIT ?)"
-_STANDING: Final = "SELECT seq, outcome, daemon, told, surface, edited FROM requests WHERE id = ?"
+_STANDING: Final = "SELECT seq, outcome, daemon, told, surface, edited, kind FROM requests WHERE id = ?"
 _UNFINISHED: Final = "SELECT id FROM requests WHERE outcome IN (?, ?) AND daemon != '' ORDER BY seq DESC LIMIT ?"
 _POSITION: Final = "SELECT seq FROM entries WHERE seq >= ? AND seq < ? AND +hash = ? ORDER BY seq DESC LIMIT 1"
 _SHOWN: Final = "SELECT seq, outcome FROM requests WHERE id = ?"
@@ -146,7 +147,9 @@ class SqliteView:
         if row is None:
             return None
         try:
-            return RequestStanding(row[0], RequestState(row[1]), bool(row[2]), bool(row[3]), row[4], bool(row[5]))
+            seq, state, daemon, told, surface, edited, kind = row
+            is_tool = kind == CallKind.TOOL and not daemon
+            return RequestStanding(seq, RequestState(state), bool(daemon), bool(told), surface, bool(edited), is_tool)
         except ValueError:
             raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
 

@@ -3,7 +3,8 @@
 The index reads these fields of an entry's body. They are optional text unless noted otherwise:
 
     request.made      action, connector (text or an object with `name`), agent, says, risk, args (object);
-                      of a daemon also `daemon`, `kind`, and `asked`, the time of the request according to the daemon
+                      of a tool call also `kind`; of a daemon also `daemon`, `kind`, and `asked`, the time of the
+                      request according to the daemon
     decision.made     envelope (DSSE object): verdict, edits, surface, reason and nonce come from the signed statement
     rule.answered     as in `core/rule_answer.py`
     rule.made, rule.ended    rule (object with `id`), id
@@ -66,7 +67,9 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
         case EntryKind.EDITED:
             _edited_elsewhere(db, entry)
         case EntryKind.RUNNING:
-            db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (RequestState.RUNNING, entry.request))
+            _advanced(db, entry, RequestState.RUNNING)
+        case EntryKind.HANDED_OVER:
+            _advanced(db, entry, RequestState.HANDED_OVER)
         case kind if kind in ENDS:
             _ended(db, entry, ENDS[EntryKind(kind)])
         case _:
@@ -196,6 +199,10 @@ def _told(db: sqlite3.Connection, entry: Entry) -> None:
         (state, decided, took, surface, signer, reason, ended, told.error, state is not RequestState.PENDING, seq),
     )
     _reword(db, seq, state, f"{reason} {told.error}".strip())
+
+
+def _advanced(db: sqlite3.Connection, entry: Entry, state: RequestState) -> None:
+    db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (state, entry.request))
 
 
 def _ended(db: sqlite3.Connection, entry: Entry, state: RequestState) -> None:

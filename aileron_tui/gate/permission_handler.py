@@ -1,0 +1,261 @@
+"""Answers agents that ask whether their own program may execute a tool call. Nothing is executed here.
+
+An approved call is handed over to the agent once, and that is recorded before the agent is told. Nobody but the program
+knows what became of it then; it may report that.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject, canonical
+from aileron_tui.core.prompt import Asker
+from aileron_tui.core.states import InvalidTransition, RequestState
+from aileron_tui.core.tool_call import ResolvedTool, ToolCall
+from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
+from aileron_tui.gate import agent_replies, recovery, replies
+from aileron_tui.gate.call_inputs import tool_fingerprint
+from aileron_tui.gate.gate_request import GateRequest, PreviewState, ToolDoor, new_id
+from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
+from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.request_ends import LONGEST_ERROR, RequestEnd
+from aileron_tui.gate.request_handler import CallNotAccepted, RequestHandler
+from aileron_tui.gate.tool_resolver import ToolResolver
+from aileron_tui.ledger.recorded_args import recorded_args
+from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.store import EntryDraft
+
+DIFFERS: Final = "what was executed is not what was approved"
+"""What is recorded and shown if a program reports that it executed something else."""
+
+_COLLECTION_SECONDS: Final = 60.0
+"""How long an approval waits for an agent that does not wait for it."""
+
+_NOT_COLLECTED: Final = "the agent did not come back for the answer"
+_MOST_REMEMBERED: Final = 10_000
+_OUTCOMES: Final = {
+    "executed": (EntryKind.EXECUTED, RequestState.EXECUTED),
+    "failed": (EntryKind.FAILED, RequestState.FAILED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolQuestion:
+    """A tool call that an agent asks about. `fingerprint` is equal only for the same call, asked about again."""
+
+    call: ToolCall
+    asker: Asker
+    door: ToolDoor
+    fingerprint: str
+
+
+class PermissionHandler:
+    """Asks about tool calls and hands over the approved ones. Must only be used from the gate's event loop."""
+
+    def __init__(self, gate_state: GateState, requests: RequestHandler, resolver: ToolResolver) -> None:
+        self._gate_state = gate_state
+        self._requests = requests
+        self._resolver = resolver
+        self._handed_over: dict[str, str] = {}
+
+    async def ask(self, asked: ToolQuestion, agent: str, wait: float | None) -> Reply:
+        """Joins an open request with the same call id, or makes a new one; the reply is held for `wait` seconds."""
+        state = self._gate_state
+        try:
+            request = state.open_by_call.get(asked.fingerprint)
+            if request is None:
+                tool = await self._resolver.resolve(agent, asked.call)
+                request = state.open_by_call.get(asked.fingerprint)  # it may have been asked twice at the same time
+                if request is None:
+                    request = self._new_request(asked, tool, agent)
+                    self._requests.admit(request)
+            if not _is_same(request, asked.call):
+                message = "another call with this call_id is waiting; each call needs an id of its own"
+                return replies.error(409, "call_id_reused", message)
+            if not await self._requests.wait_for_end(request, wait):
+                request.polled = True
+                return Reply(202, _pending(request))
+            return await self._answer(request)
+        except CallNotAccepted as refused:
+            return refused.reply
+        except AileronError as error:
+            return replies.not_recorded(error)
+
+    async def poll(self, id_: str, agent: str, wait: float | None = None) -> Reply:
+        """Returns the answer to a call of this agent, or its state while it waits. An approval is handed over once."""
+        request = self._gate_state.open_requests.get(id_)
+        if request is None or not request.is_recorded:
+            return await self._ended(id_, agent)
+        if request.agent != agent or request.tool is None:
+            return replies.unknown_request(id_)
+        request.polled = True
+        if not request.ended.is_set() and not await self._requests.wait_for_end(request, wait):
+            return Reply(202, _pending(request))
+        return await self._answer(request)
+
+    async def _ended(self, id_: str, agent: str) -> Reply:
+        state = self._gate_state
+        try:
+            record = state.reader.find(id_)
+            if record is None or recovery.owner(record) != agent or not recovery.is_tool(record):
+                return replies.unknown_request(id_)
+            result = state.outbox.find(id_) or recovery.result_from_ledger(state.reader, record)
+        except AileronError as error:
+            return replies.result_unavailable(error)
+        if result is None:
+            return Reply(200, agent_replies.already_handed_over(id_))
+        reply = await self._requests.deliver(result)
+        return Reply(reply.status, reply.body | {"approval_id": id_})
+
+    def approved(self, request: GateRequest) -> None:
+        """A tool call was approved, which is recorded: the agent may have the answer now."""
+        state = self._gate_state
+        request.state = RequestState.APPROVED
+        state.cancel_timers(request)
+        state.schedule(request, _COLLECTION_SECONDS, lambda: state.spawn(self._withdraw_uncollected(request)))
+        request.ended.set()
+        state.announce(request)
+
+    def allowed_by_rule(self, request: GateRequest) -> None:
+        """A rule has allowed a tool call, and that it is handed over is recorded too."""
+        self._hand_over_now(request)
+
+    async def look_again(self, request: GateRequest, tool: ResolvedTool) -> bool:
+        """Resolves a waiting tool call again; returns whether what is shown has changed, which is a new prompt."""
+        now = await self._resolver.resolve(request.agent, tool.call)
+        if now == tool:
+            return False
+        await self._requests.replace_tool(request, now)
+        return True
+
+    async def resolve_edited(self, request: GateRequest, args: JsonObject) -> ResolvedTool:
+        """A tool call with other args."""
+        tool = request.tool
+        if tool is None:
+            raise TypeError(f"{request.id} is not a tool call")
+        return await self._resolver.resolve(request.agent, replace(tool.call, args=args))
+
+    async def _answer(self, request: GateRequest) -> Reply:
+        """The answer for an agent that waited for it."""
+        if request.state is RequestState.APPROVED:
+            async with request.end_lock:
+                if request.state is RequestState.APPROVED:
+                    entry = EntryDraft(EntryKind.HANDED_OVER, {"digest": request.digest}, request.id)
+                    await self._gate_state.recorder.record(entry)
+                    self._hand_over_now(request)
+        if request.state is RequestState.HANDED_OVER:
+            edited = request.edited_from is not None
+            body = agent_replies.allowed(request.id, request.args, request.rule, request.decision, edited=edited)
+            return Reply(200, body)
+        if request.result is None:
+            return Reply(200, request.poll_reply() | {"approval_id": request.id})
+        await self._requests.deliver(request.result)
+        return Reply(200, request.result.body | {"approval_id": request.id})
+
+    def _hand_over_now(self, request: GateRequest) -> None:
+        self._handed_over[request.fingerprint] = request.id
+        while len(self._handed_over) > _MOST_REMEMBERED:
+            del self._handed_over[next(iter(self._handed_over))]
+        self._gate_state.end(request, RequestState.HANDED_OVER, None)
+
+    async def _withdraw_uncollected(self, request: GateRequest) -> None:
+        """Ends an approval that nobody came for. What is fetched much later is not what was approved."""
+        async with request.end_lock:
+            if request.state is RequestState.APPROVED and not request.waiting_clients:
+                request.error = _NOT_COLLECTED
+                message = f"nothing was executed: {_NOT_COLLECTED}"
+                result = agent_replies.ended(request.id, RequestState.WITHDRAWN, message)
+                entry = EntryDraft(EntryKind.WITHDRAWN, {"error": _NOT_COLLECTED}, request.id)
+                await self._requests.ends.finish(request, RequestEnd(RequestState.WITHDRAWN, entry, result))
+
+    # outcomes
+
+    async def outcome_of_call(self, agent: str, session: str, call_id: str, body: JsonObject) -> Reply:
+        """Accepts the report about a call, as its program identifies it."""
+        id_ = self._handed_over.get(tool_fingerprint(agent, session, call_id))
+        if id_ is None:
+            return replies.error(404, "not_found", "no call with this call_id was handed over")
+        return await self.outcome(id_, agent, body)
+
+    async def outcome(self, id_: str, agent: str, body: JsonObject) -> Reply:
+        """Accepts the report of a program about a call that was handed over to it, and compares what it executed."""
+        state = self._gate_state
+        kind, after = _OUTCOMES[str(body["status"])]
+        try:
+            record = state.reader.find(id_)
+            if record is None or recovery.owner(record) != agent or not recovery.is_tool(record):
+                return replies.unknown_request(id_)
+            executed = body.get("input")
+            differs = isinstance(executed, dict) and canonical(executed) != canonical(self._approved_args(id_))
+            fields: JsonObject = {"reported": True}
+            size = 0
+            if differs and isinstance(executed, dict):
+                recorded, size = recorded_args(executed)
+                fields |= {"differs": True, "executed": recorded}
+            problem = "; ".join(text for text in (DIFFERS if differs else "", str(body.get("error", ""))) if text)
+            if problem:
+                fields["error"] = problem[:LONGEST_ERROR]
+            if seconds := state.ledger_rates.of(agent).take(size + ENTRY_BYTES):
+                message = f"this agent writes too much to the ledger; try again in {seconds} s"
+                return replies.error(429, "too_many_calls", message)
+            await state.recorder.record(EntryDraft(kind, fields, id_))
+        except InvalidTransition as error:
+            message = f"the request is {error.state}" if error.state else "there is no such request"
+            return replies.error(409, "INVALID_STATE", message, state=error.state)
+        except AileronError as error:
+            return replies.not_recorded(error)
+        if differs:
+            log.warning("%s: %s", inline(id_), DIFFERS)
+        self._reported(id_, after, problem)
+        return Reply(200, {"state": after, "differs": differs})
+
+    def _approved_args(self, id_: str) -> JsonObject:
+        """What the program was allowed to execute, according to the ledger."""
+        made, *later = self._gate_state.reader.of_request(id_)
+        args = made.body.get("args")
+        approved: JsonObject = args if isinstance(args, dict) else {}
+        for entry in later:
+            if found := decision_of(entry):
+                approved = approved | (found[0].edits or {})
+        return approved
+
+    def _reported(self, id_: str, after: RequestState, error: str) -> None:
+        request = self._gate_state.find(id_)
+        if request is not None:
+            request.state, request.error = after, error
+            self._gate_state.announce(request)
+            request.forget_rendered()
+
+    def _new_request(self, asked: ToolQuestion, tool: ResolvedTool, agent: str) -> GateRequest:
+        state = self._gate_state
+        now = state.clock()
+        return GateRequest(
+            id=new_id(now),
+            fingerprint=asked.fingerprint,
+            agent=agent,
+            call=tool,
+            asker=asked.asker,
+            risk=tool.shown.risk,
+            sandbox=None,
+            asked_at=now,
+            deadline=state.deadline(most=asked.door.seconds),
+            preview_state=PreviewState.NONE,
+            size=len(canonical(tool.args)),
+            door=asked.door,
+        )
+
+
+def _pending(request: GateRequest) -> JsonObject:
+    return request.pending_reply() | {"result_url": f"/v1/permissions/{request.id}"}
+
+
+def _is_same(request: GateRequest, call: ToolCall) -> bool:
+    """Whether a request is about this call, as the agent asked."""
+    tool = request.tool
+    if tool is None:
+        return False
+    args = request.edited_from.args if request.edited_from else tool.args
+    same = (tool.call.tool, tool.call.server, tool.call.folder) == (call.tool, call.server, call.folder)
+    return same and canonical(args) == canonical(call.args)
