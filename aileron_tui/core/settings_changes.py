@@ -16,11 +16,15 @@ EMPTY: Final = "{}\n"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the settings are to have: a value at a path (`set`), or an item in the array at a path (`item`)."""
+    """What the settings are to have: a value at a path (`set`), or an item in the array at a path (`item`).
 
-    kind: Literal["set", "item"]
+    `replace` sets a value only if there is another one, and only if that is in `instead_of`, unless this is empty.
+    """
+
+    kind: Literal["set", "item", "replace"]
     path: tuple[str, ...]
     value: Json
+    instead_of: tuple[Json, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Change:
     def fields(self) -> JsonObject:
         """The change as JSON."""
         wanted = self.wanted
-        listed: JsonObject = {"kind": wanted.kind, "path": list(wanted.path), "value": wanted.value}
+        listed: JsonObject = {"kind": "item" if wanted.kind == "item" else "set", "path": list(wanted.path), "value": wanted.value}
         return listed | {"kept": self.kept, "had": self.had, "before": self.before}
 
 
@@ -85,8 +89,10 @@ def apply(
         root = parse(text, comments=comments)
         found = value_at(root, want.path)
         kept = _known(root, want.path)
-        if want.kind == "set":
-            if found is not None and _same(found.value, want.value):
+        if want.kind != "item":
+            if found is None and want.kind == "replace":
+                continue
+            if found is not None and (_same(found.value, want.value) or not _replaceable(want, found.value)):
                 continue
             changes.append(Change(want, kept, found is not None, found.value if found else None))
             text = put(text, want.path, want.value, comments=comments)
@@ -118,6 +124,10 @@ def undo(text: str, changes: Sequence[Change], *, comments: bool = False) -> Und
             text = remove(text, want.path, comments=comments)
         text = _without_empty(text, want.path, change.kept, comments)
     return Undone(text, tuple(reversed(left)))
+
+
+def _replaceable(want: Wanted, value: Json) -> bool:
+    return not want.instead_of or any(_same(value, other) for other in want.instead_of)
 
 
 def _without(text: str, path: tuple[str, ...], unwanted: Callable[[Json], bool], comments: bool) -> str:

@@ -59,10 +59,11 @@ def plan(context: SetupContext) -> SetupPlan:
     path = settings_path(context)
     current = read_json(path)
     wanted = [Wanted("set", ("permissions", key), value) for key, value in MODES.items()]
+    wanted.append(Wanted("replace", ("permissions", "allow"), []))
+    wanted.append(Wanted("replace", ("disableAllHooks",), False))
     reasons = []
     allowed = at(current, "permissions", "allow")
     if isinstance(allowed, list) and allowed:
-        wanted.append(Wanted("set", ("permissions", "allow"), []))
         listed = ", ".join(map(str, allowed))
         reasons.append(
             f"These rules of Claude Code are removed, because they would let a call run if the hook fails: {listed}"
@@ -71,7 +72,6 @@ def plan(context: SetupContext) -> SetupPlan:
     if mode not in (None, "default"):
         reasons.append(f"The permission mode {mode} is replaced, because it lets calls run without asking.")
     if at(current, "disableAllHooks") is True:
-        wanted.append(Wanted("set", ("disableAllHooks",), False))
         reasons.append("disableAllHooks is turned off, because it would switch the gate off.")
     wanted += [Wanted("item", ("hooks", event), group) for event, group in hook_groups(context)]
     return SetupPlan((FilePlan(path, tuple(wanted), stale=is_own),), tuple(reasons), _OPEN)

@@ -63,18 +63,23 @@ def plan(context: SetupContext) -> SetupPlan:
     """What is written for Gemini."""
     path = settings_path(context)
     current = read_json(path, comments=True)
-    wanted, reasons = [Wanted("set", ("security", "disableYoloMode"), True)], []
+    wanted, reasons = (
+        [
+            Wanted("set", ("security", "disableYoloMode"), True),
+            Wanted("replace", ("hooksConfig", "enabled"), True),
+            Wanted("replace", ("tools", "allowed"), []),
+            Wanted("replace", ("general", "defaultApprovalMode"), "default", ("auto_edit", "yolo")),
+        ],
+        [],
+    )
     if at(current, "hooksConfig", "enabled") is False:
-        wanted.append(Wanted("set", ("hooksConfig", "enabled"), True))
         reasons.append("hooksConfig.enabled is turned on, because without it Gemini runs no hooks.")
     if allowed := texts(at(current, "tools", "allowed")):
-        wanted.append(Wanted("set", ("tools", "allowed"), []))
         listed = ", ".join(allowed)
         reasons.append(
             f"These tools are no longer allowed by Gemini, because they would run if the hook fails: {listed}"
         )
     if at(current, "general", "defaultApprovalMode") == "auto_edit":
-        wanted.append(Wanted("set", ("general", "defaultApprovalMode"), "default"))
         reasons.append("The approval mode auto_edit is replaced, because it changes files without asking.")
     wanted += [Wanted("item", ("hooks", event), group) for event, group in hook_groups(context)]
     policy = FilePlan(gemini_folder(context) / "policies" / "aileron-tui.toml", text=POLICY, question=_QUESTION)

@@ -1,0 +1,1 @@
+"""Tests of the doors through which coding agents reach the gate."""
