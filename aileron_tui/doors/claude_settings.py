@@ -116,21 +116,27 @@ def findings(context: SetupContext) -> Iterator[Finding]:
             yield Finding(f"{error}", error.hint)
             continue
         if settings is not None:
-            yield from _weak(path, settings, is_managed=path == managed)
+            yield from _weak(path, settings)
+            if path != settings_path(context):  # what setup itself changes is shown by its plan
+                yield from _permissive(path, settings)
+            if path == managed and at(settings, "allowManagedHooksOnly") is True:
+                words = f"{path} allows only the hooks of your administrator (allowManagedHooksOnly)"
+                yield Finding(words, "Ask your administrator to add the hook.", switches_off=True)
 
 
-def _weak(path: Path, settings: JsonObject, *, is_managed: bool) -> Iterator[Finding]:
+def _permissive(path: Path, settings: JsonObject) -> Iterator[Finding]:
+    """Settings that setup would change in the file that it writes."""
     if at(settings, "disableAllHooks") is True:
         yield Finding(f"{path} switches all hooks off (disableAllHooks)", "Remove it.", switches_off=True)
-    if is_managed and at(settings, "allowManagedHooksOnly") is True:
-        words = f"{path} allows only the hooks of your administrator (allowManagedHooksOnly)"
-        yield Finding(words, "Ask your administrator to add the hook.", switches_off=True)
     if allowed := texts(at(settings, "permissions", "allow")):
         words = f"{path} has rules that let calls run if the hook fails: {', '.join(allowed)}"
         yield Finding(words, "Remove them from permissions.allow.")
     mode = at(settings, "permissions", "defaultMode")
     if mode not in (None, "default", "manual", "plan"):
         yield Finding(f"{path} sets the permission mode {mode}", "Set permissions.defaultMode to default.")
+
+
+def _weak(path: Path, settings: JsonObject) -> Iterator[Finding]:
     for handler in handlers(settings, ASKING):
         if not is_own_handler(handler):
             words = f"{path} has another {ASKING} hook, which could change a call after it was approved"

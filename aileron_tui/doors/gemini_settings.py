@@ -121,12 +121,13 @@ def findings(context: SetupContext) -> Iterator[Finding]:
             continue
         if settings is None:
             continue
-        if at(settings, "hooksConfig", "enabled") is False:
+        own = path == settings_path(context)  # what setup itself changes is shown by its plan
+        if at(settings, "hooksConfig", "enabled") is False and not own:
             yield Finding(f"{path} switches hooks off (hooksConfig.enabled)", "Remove it.", switches_off=True)
         if "aileron-tui" in texts(at(settings, "hooksConfig", "disabled")):
             words = f"{path} switches the hook of aileron-tui off (hooksConfig.disabled)"
             yield Finding(words, "Remove it from the list.", switches_off=True)
-        if allowed := texts(at(settings, "tools", "allowed")):
+        if not own and (allowed := texts(at(settings, "tools", "allowed"))):
             words = f"{path} lets tools run if the hook fails: {', '.join(allowed)}"
             yield Finding(words, "Remove them from tools.allowed.")
         for handler in handlers(settings, ASKING):

@@ -384,7 +384,7 @@ def test_doctor_checks_what_was_set_up(
     twice = after(lambda settings: settings["hooks"]["PreToolUse"].append(settings["hooks"]["PreToolUse"][0]))  # type: ignore[index]
     assert twice["agent.claude.settings"] == "warn"
     assert after(lambda settings: settings["permissions"].update(defaultMode="auto"))["agent.claude.settings"] == "fail"  # type: ignore[attr-defined]
-    assert after(lambda settings: settings.update(disableAllHooks=True))["agent.claude.around"] == "fail"
+    assert after(lambda settings: settings.update(disableAllHooks=True))["agent.claude.settings"] == "fail"
     path.unlink()
     assert doctor(capsys)["agent.claude.settings"] == "fail"
     path.write_text(good)

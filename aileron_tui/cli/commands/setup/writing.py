@@ -56,8 +56,8 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     files = [planned(file, _known_file(known, file.path)) for file in plan.files]
     access = needed_access(gate_ledger(), context.agent, kind.word, utc_now()) if hooked else None
     tell(f"{kind.title} {program.version_text}  {inline(str(program.path))}")
-    chosen = _chosen_files(plan, files)
     _tell_more(kind, plan, context)
+    chosen = _chosen_files(plan, files)
     rules = _chosen_rules(access)
     changed = bool(chosen or rules or (access and access.state != "ok") or known is None)
     if not changed:
