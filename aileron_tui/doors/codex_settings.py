@@ -35,6 +35,7 @@ ASKING: Final = ("PermissionRequest", "PreToolUse")
 REPORTING: Final = ("PostToolUse",)
 SESSION: Final = ("UserPromptSubmit", "SessionStart", "SessionEnd")
 
+_SESSION_SECONDS: Final = 3  # Codex allows no more at the end of a session
 _ROOT_KEYS: Final = ("description", "hooks")
 _OPEN: Final = (
     "If the hook is killed or missing, Codex goes on by itself: in its sandbox it runs the call, outside it asks you.",
@@ -76,7 +77,7 @@ def hook_groups(context: SetupContext) -> Iterator[tuple[str, JsonObject]]:
     for event in REPORTING:
         yield event, {"matcher": ".*", "hooks": [handler | {"timeout": REPORT_SECONDS}]}
     for event in SESSION:
-        yield event, {"hooks": [handler | {"timeout": REPORT_SECONDS}]}
+        yield event, {"hooks": [handler | {"timeout": _SESSION_SECONDS}]}
 
 
 def is_own(group: Json) -> bool:

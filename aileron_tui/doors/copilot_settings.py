@@ -16,7 +16,7 @@ from aileron_tui.doors.setup_plan import REPORT_SECONDS, TIMEOUT, FilePlan, Setu
 
 WORD: Final = "copilot"
 ASKING: Final = "preToolUse"
-REPORTING: Final = ("postToolUse",)
+SESSION: Final = ("userPromptSubmitted", "sessionStart", "sessionEnd")
 
 _FILE: Final = "aileron-tui.json"
 _OPEN: Final = (
@@ -48,7 +48,7 @@ def hook_groups(context: SetupContext) -> Iterator[tuple[str, JsonObject]]:
     """The handlers to add, by event. Copilot has no groups, and a hook without a matcher is for all tools."""
     handler: JsonObject = {"type": "command", "bash": shell_words(context.hook(WORD))}
     yield ASKING, handler | {"timeoutSec": TIMEOUT}
-    for event in REPORTING:
+    for event in SESSION:
         yield event, handler | {"timeoutSec": REPORT_SECONDS}
 
 

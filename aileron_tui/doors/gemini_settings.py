@@ -1,4 +1,4 @@
-"""The settings of Gemini CLI: hooks before and after each tool. Gemini asks by itself too, unless a policy says not to.
+"""The settings of Gemini CLI: a hook before each tool. Gemini asks by itself too, unless a policy says not to.
 
 If a hook fails, Gemini goes on to its own question, so without the policy nothing runs unasked.
 """
@@ -24,8 +24,7 @@ from aileron_tui.doors.setup_plan import REPORT_SECONDS, TIMEOUT, FilePlan, Setu
 
 WORD: Final = "gemini"
 ASKING: Final = "BeforeTool"
-REPORTING: Final = ("AfterTool",)
-SESSION: Final = ("SessionStart", "SessionEnd")
+SESSION: Final = ("BeforeAgent", "SessionStart", "SessionEnd")
 
 POLICY: Final = """\
 # Written by aileron-tui: every call is asked there, so Gemini does not ask again.
@@ -90,8 +89,6 @@ def hook_groups(context: SetupContext) -> Iterator[tuple[str, JsonObject]]:
     """The groups of hooks to add, by event. Timeouts are in milliseconds."""
     handler: JsonObject = {"type": "command", "name": "aileron-tui", "command": shell_words(context.hook(WORD))}
     yield ASKING, {"matcher": "*", "hooks": [handler | {"timeout": TIMEOUT * 1000}]}
-    for event in REPORTING:
-        yield event, {"matcher": "*", "hooks": [handler | {"timeout": REPORT_SECONDS * 1000}]}
     for event in SESSION:
         yield event, {"hooks": [handler | {"timeout": REPORT_SECONDS * 1000}]}
 

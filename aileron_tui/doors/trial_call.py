@@ -46,14 +46,21 @@ class TrialResult:
     seconds: float
 
 
-def try_agent(word: str, program: Path, source: "Source", env: Mapping[str, str] = os.environ) -> TrialResult:
-    """Lets the agent make one call, and denies it at the gate. Blocks for some seconds, a minute at most."""
+def try_agent(
+    word: str, program: Path, source: "Source", cache: Path, env: Mapping[str, str] = os.environ
+) -> TrialResult:
+    """Lets the agent make one call, and denies it at the gate. Blocks for some seconds, a minute at most.
+
+    Files that the agent must trust are written to `cache`, because some refuse them in a folder that others can use.
+    """
     name = f"aileron-check-{secrets.token_hex(6)}"
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="aileron-setup-") as folder, ScriptedModel(f"touch {name}") as model:
-        project, private = Path(folder) / "project", Path(folder) / "private"
-        project.mkdir()
-        private.mkdir()
+    with (
+        tempfile.TemporaryDirectory(prefix="aileron-setup-") as folder,
+        tempfile.TemporaryDirectory(prefix="setup-", dir=cache) as private_name,
+        ScriptedModel(f"touch {name}") as model,
+    ):
+        project, private = Path(folder), Path(private_name)
         output = private / "output"
         command = trial_command(word, program, model.url, private, env)
         with output.open("wb") as out:

@@ -64,6 +64,7 @@ def _codex(program: Path, url: str, env: dict[str, str]) -> TrialCommand:
         "request_max_retries=0, stream_max_retries=0}"
     )
     settings = (
+        'model="gpt-5.5-codex"',  # newer ones are told about their tools in another form
         'model_provider="aileron_check"',
         f"model_providers.aileron_check={provider}",
         "check_for_update_on_startup=false",

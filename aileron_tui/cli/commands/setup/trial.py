@@ -14,6 +14,8 @@ from aileron_tui.doors.agent_programs import AgentKind, AgentProgram
 from aileron_tui.doors.setup_plan import SetupContext
 from aileron_tui.doors.trial_call import TrialResult, try_agent
 from aileron_tui.files.config import Config
+from aileron_tui.files.paths import paths
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.runtime.gate_discovery import discover
 from aileron_tui.runtime.gate_probe import GateProbe
 from aileron_tui.signing.key_store import UnlockedKey
@@ -30,7 +32,7 @@ def run_trial(kind: AgentKind, program: AgentProgram, context: SetupContext, con
     """Returns 0 if the agent asked the gate, 1 if not."""
     tell("", f"Letting {kind.title} make one call with a scripted model on this machine. The gate denies it …")
     with _gate(config, key) as source:
-        result = try_agent(kind.word, program.path, source, os.environ)
+        result = try_agent(kind.word, program.path, source, private_folder(paths().cache), os.environ)
     return _report(kind, context, result)
 
 
