@@ -87,7 +87,7 @@ def _file(id_: str, file: PlannedFile, *, edited: bool, again: str) -> Check:
     if file.before is None:
         return Check(id_, Status.FAIL, f"{file.path} is gone, so the agent does not ask the gate", fix=again)
     hooks = [change.wanted.path for change in file.changes if change.wanted.kind == "item"]
-    values = [change.wanted.path for change in file.changes if change.wanted.kind == "set"]
+    values = [change.wanted.path for change in file.changes if change.wanted.kind != "item"]
     if hooks:
         names = ", ".join(".".join(path) for path in hooks)
         words = f"{file.path} does not have the hooks as they were set up: {names}"

@@ -178,7 +178,7 @@ def _target(path: Path) -> tuple[Path, Path | None]:
         raise SettingsFault(f"{resolved} is not a regular file")
     if status is not None and status.st_uid != os.geteuid():
         raise SettingsFault(f"{resolved} belongs to another user", f"user {status.st_uid}")
-    return resolved, path if path.is_symlink() else None
+    return resolved, path if path.is_symlink() or path.parent.is_symlink() else None
 
 
 def _missing_folders(folder: Path) -> list[Path]:

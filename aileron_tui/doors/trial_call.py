@@ -46,23 +46,33 @@ class TrialResult:
     seconds: float
 
 
-def try_agent(
-    word: str, program: Path, source: "Source", cache: Path, env: Mapping[str, str] = os.environ
-) -> TrialResult:
-    """Lets the agent make one call, and denies it at the gate. Blocks for some seconds, a minute at most.
+@dataclass(frozen=True, slots=True)
+class TrialPlaces:
+    """Where an agent is tried: in a temporary folder with these `files`, by their relative paths.
 
     Files that the agent must trust are written to `cache`, because some refuse them in a folder that others can use.
     """
+
+    cache: Path
+    files: Mapping[str, str]
+    env: Mapping[str, str]
+
+
+def try_agent(word: str, program: Path, source: "Source", places: TrialPlaces) -> TrialResult:
+    """Lets the agent make one call, and denies it at the gate. Blocks for some seconds, a minute at most."""
     name = f"aileron-check-{secrets.token_hex(6)}"
     started = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="aileron-setup-") as folder,
-        tempfile.TemporaryDirectory(prefix="setup-", dir=cache) as private_name,
+        tempfile.TemporaryDirectory(prefix="setup-", dir=places.cache) as private_name,
         ScriptedModel(f"touch {name}") as model,
     ):
         project, private = Path(folder), Path(private_name)
+        for relative, text in places.files.items():
+            (project / relative).parent.mkdir(parents=True, exist_ok=True)
+            (project / relative).write_text(text)
         output = private / "output"
-        command = trial_command(word, program, model.url, private, env)
+        command = trial_command(word, program, model.url, private, places.env)
         with output.open("wb") as out:
             process = subprocess.Popen(  # noqa: S603  # the program that the user asked for
                 command.words,

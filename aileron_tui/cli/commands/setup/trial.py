@@ -1,6 +1,5 @@
 """Lets the agent make one call, and says whether it reached the gate."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,8 +10,10 @@ from aileron_tui.cli.output import print_lines, write_error
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import block
 from aileron_tui.doors.agent_programs import AgentKind, AgentProgram
+from aileron_tui.doors.agent_settings import plan_for
+from aileron_tui.doors.settings_findings import read_text
 from aileron_tui.doors.setup_plan import SetupContext
-from aileron_tui.doors.trial_call import TrialResult, try_agent
+from aileron_tui.doors.trial_call import TrialPlaces, TrialResult, try_agent
 from aileron_tui.files.config import Config
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder
@@ -31,9 +32,18 @@ _LAST_LINES = 12
 def run_trial(kind: AgentKind, program: AgentProgram, context: SetupContext, config: Config, key: UnlockedKey) -> int:
     """Returns 0 if the agent asked the gate, 1 if not."""
     tell("", f"Letting {kind.title} make one call with a scripted model on this machine. The gate denies it …")
+    places = TrialPlaces(private_folder(paths().cache), _project_files(kind, context), context.env)
     with _gate(config, key) as source:
-        result = try_agent(kind.word, program.path, source, private_folder(paths().cache), os.environ)
+        result = try_agent(kind.word, program.path, source, places)
     return _report(kind, context, result)
+
+
+def _project_files(kind: AgentKind, context: SetupContext) -> dict[str, str]:
+    """The settings of the project, which the agent must find in the folder where it is tried."""
+    if not context.project:
+        return {}
+    files = [file.path for file in plan_for(kind.word, context).files if file.path.is_relative_to(context.folder)]
+    return {str(path.relative_to(context.folder)): read_text(path) or "" for path in files}
 
 
 @contextmanager

@@ -39,8 +39,8 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     remove_record(here.data, record)
     if has_hook(options.word):
         print_lines(
-            f"{title} no longer asks the gate. The agent {record.agent} and its rules are still there:",
-            f"  `aileron-tui agent revoke {record.agent}` ends both, and the name cannot be used again.",
+            f"{title} no longer asks the gate. The agent {record.agent} and its rules are kept.",
+            f"  `aileron-tui agent revoke {record.agent}` revokes it for good; its name cannot be used again.",
         )
     return OK
 

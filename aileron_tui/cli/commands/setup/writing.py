@@ -119,6 +119,10 @@ def _chosen_files(plan: SetupPlan, files: list[PlannedFile]) -> list[PlannedFile
 
 def _tell_more(kind: AgentKind, plan: SetupPlan, context: SetupContext) -> None:
     tell(*finding_lines(findings_for(kind.word, context)))
+    own = next((word for word in context.command if word.startswith(f"{context.folder}/")), "")
+    if own and context.folder != context.home:
+        tell(f"! The hook starts {inline(own)}, which the agent can change in this folder.")
+        tell("    → Install aileron-tui outside the folder, and run setup again.")
     tell("What stays open:", *(f"  - {inline(words)}" for words in plan.open))
 
 
