@@ -33,9 +33,9 @@ from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.visible_text import prepare
 from aileron_tui.files.paths import bundled
+from aileron_tui.surface.agent_notices import NOTICES, AgentNotices
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
-from aileron_tui.surface.limited_agents import LIMITED, LimitedAgents
 from aileron_tui.surface.source import OperatorKey, Source, SourceSpec
 from aileron_tui.surface.source_listener import ConnectionState, SourceStatus
 
@@ -53,7 +53,7 @@ _PREPARE_DELAY: Final = 1.0
 _PREPARE_PAUSE: Final = 0.05
 _FRAME: Final = 1 / 60
 _MESSAGE_SECONDS: Final = 3
-_CHANGE_WITHOUT_REQUESTS: Final = frozenset({"snapshot", "unreadable", LIMITED})
+_CHANGE_WITHOUT_REQUESTS: Final = frozenset({"snapshot", "unreadable", *NOTICES})
 _WHEEL: Final = (events.MouseScrollDown, events.MouseScrollUp)
 _INPUT: Final = (events.Key, events.MouseDown, events.Paste, *_WHEEL)
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
@@ -100,7 +100,7 @@ class Console(App[None]):
         self.read_only = read_only
         self.log_lines = log_lines
         self.board = Board()
-        self.limited_agents = LimitedAgents()
+        self.agent_notices = AgentNotices()
         self.sources = SourceListeners(upstreams, keys, self._reported)
         self.source_events: Signal[Sequence[SourceEvent]] = Signal(self, "source events")
         self.threads = SourceThreads()
@@ -240,8 +240,8 @@ class Console(App[None]):
                 self._status_changed(name, status)
             self.vaults.events_received(name, source_events)
         self.answers.board_changed()
-        for agent in self.limited_agents.receive(received):
-            self.show_message(f"{agent} asked too often: its calls are refused for now", Tone.WARN)
+        for sentence in self.agent_notices.receive(received):
+            self.show_message(sentence, Tone.WARN)
         reminders = sum(event.data.get("reminder") is True for event in received)
         if new or reminders:
             self._announce(len(new) or reminders)

@@ -137,13 +137,11 @@ def header_notes(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlockin
     """The notes in the header, most important first."""
     board, held = port.board, answers.held_count
     how_to_clear = hint("clear_filter", port.keymap_in_use, label="to clear").text
-    limited = port.limited_agents.names
-    who = limited[0] if len(limited) == 1 else f"{len(limited)} agents"
     how_to_undo = hint("undo", port.keymap_in_use, label="to undo").text
     notes = {
         f"{held} held" if narrow else f"{held} held, {how_to_undo}": held,
         "⚠ vault locked": vaults.locked,
-        f"⚠ {who} asked too often": limited,
+        **{f"⚠ {note}": True for note in port.agent_notices.notes},
         f"⚠ {board.unreadable_count:,} unreadable": board.unreadable_count,
         "⚠ key" if narrow else "⚠ insecure key": port.keys.insecure,
         "read-only": port.read_only,

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from aileron_tui.core.jsontext import JsonObject
     from aileron_tui.core.request import Request
     from aileron_tui.runtime.source_events import SourceEvent
+    from aileron_tui.surface.agent_notices import AgentNotices
     from aileron_tui.surface.arming import Arming
     from aileron_tui.surface.held_approval import Stoppable
-    from aileron_tui.surface.limited_agents import LimitedAgents
     from aileron_tui.surface.source import OperatorKey, Source
     from aileron_tui.surface.source_listener import SourceStatus
 
@@ -29,8 +29,8 @@ class ConsolePort(Protocol):
         """The requests and their state."""
 
     @property
-    def limited_agents(self) -> "LimitedAgents":
-        """The agents that asked too often."""
+    def agent_notices(self) -> "AgentNotices":
+        """What gates reported about agents."""
 
     @property
     def arming(self) -> "Arming":

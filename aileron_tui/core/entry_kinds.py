@@ -10,6 +10,7 @@ class EntryKind(StrEnum):
     `EDITED` is a daemon's report that a call was edited before it was approved elsewhere; it does not contain the edit.
     `RULED` says that a rule answered a request; the rule itself is in the entry `RULE_MADE`.
     `HANDED_OVER` says that the agent's own program may execute a tool call now; its report of the outcome may follow.
+    `UNASKED` says that a program reported a tool call that it had not asked about, in a session that asks otherwise.
     `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 
@@ -21,6 +22,7 @@ class EntryKind(StrEnum):
     REFUSED = "decision.refused"
     RUNNING = "op.started"
     HANDED_OVER = "tool.handed_over"
+    UNASKED = "tool.unasked"
     EXECUTED = "op.executed"
     FAILED = "op.failed"
     EXPIRED = "request.expired"

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict
 from aileron_tui.core.times import moment
 
@@ -34,7 +35,8 @@ def reach_words(rule: Rule) -> str:
         case RuleReach.COMMAND:
             return f"with exactly the command {rule.command}{where}"
         case _:
-            return f"with any inputs{where}"
+            only_reads = rule.kind is CallKind.TOOL and rule.risk is RiskLevel.LOW and rule.verdict is RuleVerdict.ALLOW
+            return f"with any inputs{where}{' that only read' if only_reads else ''}"
 
 
 def end_words(rule: Rule, now: datetime) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.visible_text import Visible, cells, clip_around, inline, quoted
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ _NARROWEST, _NARROWEST_LATER, _NARROWEST_REPEATED, _NARROWEST_REPEATED_IF_NARROW
 _NARROW, _LONG = 24, 40
 _LIKE_OURS: Final = re.compile(
     r"""[·×✓✗⚠●○◌▸▎…]|\ \ |\A"|\A\d+:\d\d(?:\ left)?\Z|\A(?:
-    allowed|answered|approved|denied|done|elsewhere|executed|expired|failed|fetching|gone|handed\ over|interrupted|no\ effect|
-    no\ longer|n/a|nobody|not\ sent|outcome|refreshing|running|sending|sends\ in|waiting|withdrawn)\b""",
+    allowed|answered|approved|denied|done|elsewhere|executed|expired|failed|fetching|gone|handed\ over|interrupted|
+    no\ effect|no\ longer|n/a|nobody|not\ sent|outcome|refreshing|running|sending|sends\ in|waiting|withdrawn)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -49,8 +50,9 @@ _LIKE_OURS: Final = re.compile(
 def summary(prompt: "Prompt") -> tuple[str, ...]:
     """The values of a prompt that matter most, the most telling first, as foreign text that is not yet visible.
 
-    The rows of the preview come before the inputs. Recipients, targets, commands and paths come first, then subjects
-    and names, other values, long texts, and ids last. A value that is missing, blank or a repetition is left out.
+    The rows of the preview come before the inputs, but those of a tool call are left out: the content of a file is in
+    no summary. Recipients, targets, commands and paths come first, then subjects and names, other values, long texts,
+    and ids last. A value that is missing, blank or a repetition is left out.
     """
     return of_rows(*_groups(prompt))
 
@@ -81,7 +83,9 @@ def telling_first(rows: "Iterable[Row]") -> "list[Row]":
 
 
 def _groups(prompt: "Prompt") -> "tuple[tuple[Row, ...], tuple[Row, ...]]":
-    return prompt.preview.rows if prompt.preview else (), prompt.inputs
+    """The rows of the preview and the inputs. What the gate read from a file is only for the prompt itself."""
+    is_read = prompt.kind == CallKind.TOOL
+    return prompt.preview.rows if prompt.preview and not is_read else (), prompt.inputs
 
 
 def _rank(row: "Row") -> int:

@@ -2,7 +2,8 @@
 
 The gate starts it as `python -I file_reading_process.py FOLDER…`, where the folders are those that are never read. Each
 line of its input asks about one path, `{"path": …, "needs_text": …}`, and each line of its output answers one, with the
-fields of `FileFacts` in `core/tool_call.py`. It imports only the standard library, so that it starts quickly.
+fields of `FileFacts` in `core/tool_call.py` and, if the file is not read, when it was modified. It imports only the
+standard library, so that it starts quickly.
 """
 
 import json
@@ -17,7 +18,7 @@ _SYSTEM = ("/proc", "/sys", "/dev")
 _KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder"}
 
 
-def look(path: str, refused: Sequence[str], *, needs_text: bool) -> dict[str, str | None]:
+def look(path: str, refused: Sequence[str], *, needs_text: bool) -> dict[str, str | float | None]:
     """What is at an absolute path. Opens nothing but a regular file, and never waits for a device or a pipe."""
     if not path.startswith("/") or "\0" in path:
         return _facts("unknown", problem="its path is not absolute")
@@ -31,17 +32,18 @@ def look(path: str, refused: Sequence[str], *, needs_text: bool) -> dict[str, st
         if any(_is_in(name, folder) for folder in refused):
             return _facts("other", resolved, problem="the gate does not read its own files")
     try:
-        kind = _KINDS.get(stat.S_IFMT(os.lstat(resolved).st_mode), "other")
+        found = os.lstat(resolved)
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "other")
     except (FileNotFoundError, NotADirectoryError):
         return _facts("missing", resolved)
     except (OSError, ValueError) as error:
         return _facts("unknown", resolved, problem=_why(error))
     if kind != "file":
         return _facts(kind, resolved, problem="it is not a regular file" if needs_text else "")
-    return _read(resolved) if needs_text else _facts(kind, resolved)
+    return _read(resolved) if needs_text else _facts(kind, resolved) | {"modified": found.st_mtime}
 
 
-def _read(resolved: str) -> dict[str, str | None]:
+def _read(resolved: str) -> dict[str, str | float | None]:
     try:
         descriptor = os.open(resolved, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
@@ -76,7 +78,7 @@ def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
-def _facts(kind: str, resolved: str = "", text: str | None = None, problem: str = "") -> dict[str, str | None]:
+def _facts(kind: str, resolved: str = "", text: str | None = None, problem: str = "") -> dict[str, str | float | None]:
     return {"kind": kind, "resolved": resolved, "text": text, "problem": problem}
 
 

@@ -7,8 +7,8 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from aileron_tui.core.tool_call import FileFacts, FileKind, NamedPath
 from aileron_tui.files import file_reading_process
@@ -33,13 +33,18 @@ class FileReader:
     async def look(self, agent: str, paths: Iterable[NamedPath]) -> Mapping[str, FileFacts]:
         """What is at each path now. Never fails: what cannot be found out is unknown, with the reason."""
         named = {path.path: path for path in paths}
-        if not named:
-            return {}
+        return await self._process(agent).look(named, self._seconds) if named else {}
+
+    async def modified(self, agent: str, path: str) -> float:
+        """When a file was last changed, in seconds since 1970; 0 if that is not known."""
+        return await self._process(agent).modified(path, self._seconds)
+
+    def _process(self, agent: str) -> "_ReadingProcess":
         process = self._processes.pop(agent, None) or _ReadingProcess(self._refused)
         self._processes[agent] = process  # the last one used is the last one to be closed
         while len(self._processes) > _MOST_PROCESSES:
             self._processes.pop(next(iter(self._processes))).kill()
-        return await process.look(named, self._seconds)
+        return process
 
     async def close(self) -> None:
         """Ends all processes."""
@@ -61,23 +66,42 @@ class _ReadingProcess:
     async def look(self, named: Mapping[str, NamedPath], seconds: float) -> Mapping[str, FileFacts]:
         facts = dict.fromkeys(named, _UNREADABLE)
         async with self._turn:
-            try:
+            with self._ended_if_broken() as broken:
                 async with asyncio.timeout(seconds):
                     for path, asked in named.items():
-                        facts[path] = _TOO_SLOW
-                        facts[path] = await self._ask(path, needs_text=asked.needs_text)
-            except TimeoutError:
-                self.kill()
-            except (OSError, ValueError, KeyError, EOFError, asyncio.LimitOverrunError):
-                # It did not start, or died, or wrote something else.
-                self.kill()
-                facts = {path: _UNREADABLE if found is _TOO_SLOW else found for path, found in facts.items()}
-            except BaseException:
-                self.kill()  # its answer would be taken for that of the next path
-                raise
-        return facts
+                        found = await self._ask(path, needs_text=asked.needs_text)
+                        facts[path] = FileFacts(
+                            FileKind(found["kind"]), found["resolved"], found["text"], found["problem"]
+                        )
+        return {path: _TOO_SLOW if broken and found is _UNREADABLE else found for path, found in facts.items()}
 
-    async def _ask(self, path: str, *, needs_text: bool) -> FileFacts:
+    async def modified(self, path: str, seconds: float) -> float:
+        at = 0.0
+        async with self._turn:
+            with self._ended_if_broken():
+                async with asyncio.timeout(seconds):
+                    at = float((await self._ask(path, needs_text=False)).get("modified", 0))
+        return at
+
+    @contextlib.contextmanager
+    def _ended_if_broken(self) -> Iterator[list[str]]:
+        """Ends the process if it is too slow, does not start, dies, or writes something else.
+
+        The list that is yielded has something in it once the process was too slow.
+        """
+        too_slow: list[str] = []
+        try:
+            yield too_slow
+        except TimeoutError:
+            self.kill()
+            too_slow.append("too slow")
+        except (OSError, ValueError, KeyError, TypeError, EOFError, asyncio.LimitOverrunError):
+            self.kill()
+        except BaseException:
+            self.kill()  # its answer would be taken for that of the next path
+            raise
+
+    async def _ask(self, path: str, *, needs_text: bool) -> dict[str, Any]:
         process = self._process
         if process is None or process.returncode is not None:
             process = self._process = await self._start()
@@ -85,8 +109,8 @@ class _ReadingProcess:
         assert process.stdout is not None  # noqa: S101
         process.stdin.write(json.dumps({"path": path, "needs_text": needs_text}).encode() + b"\n")
         await process.stdin.drain()
-        found = json.loads(await process.stdout.readuntil(b"\n"))
-        return FileFacts(FileKind(found["kind"]), found["resolved"], found["text"], found["problem"])
+        found: dict[str, Any] = json.loads(await process.stdout.readuntil(b"\n"))
+        return found
 
     async def _start(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(

@@ -54,6 +54,7 @@ _UPKEEP_SECONDS: Final = 2.0
 _HEALTH_SECONDS: Final = 0.5
 _TRIM_SECONDS: Final = 600.0
 _AGENT_CHECK_SECONDS: Final = 0.5
+_DOOR_CHECK_SECONDS: Final = 20.0
 
 
 class Gate:
@@ -71,8 +72,8 @@ class Gate:
         self._ruling = RuleHandler(self._gate_state, self._requests, self._op_runner, self._agents, self._rules)
         self._requests.answering = self._ruling.answering
         self._tools = ToolResolver(setup)
-        self._doors = DoorSessions(self._gate_state.boot_clock.seconds)
-        self._permissions = PermissionHandler(self._gate_state, self._requests, self._tools)
+        self._doors = DoorSessions(clock)
+        self._permissions = PermissionHandler(self._gate_state, self._requests, self._tools, self._doors)
         self._ruling.hand_over = self._permissions.allowed_by_rule
         self._decisions = DecisionHandler(
             self._gate_state, self._requests, self._op_runner, self._permissions, self._agents
@@ -126,6 +127,7 @@ class Gate:
         state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
+        state.spawn(state.periodically("checking for silent doors", _DOOR_CHECK_SECONDS, self._permissions.check_doors))
         state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
 
     async def stop(self) -> None:

@@ -17,6 +17,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, recovery, replies
 from aileron_tui.gate.call_inputs import tool_fingerprint
+from aileron_tui.gate.door_sessions import DoorSessions
 from aileron_tui.gate.gate_request import GateRequest, PreviewState, ToolDoor, new_id
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
@@ -34,6 +35,7 @@ _COLLECTION_SECONDS: Final = 60.0
 """How long an approval waits for an agent that does not wait for it."""
 
 _NOT_COLLECTED: Final = "the agent did not come back for the answer"
+_NOTICE_SECONDS: Final = 600
 _MOST_REMEMBERED: Final = 10_000
 _OUTCOMES: Final = {
     "executed": (EntryKind.EXECUTED, RequestState.EXECUTED),
@@ -54,15 +56,19 @@ class ToolQuestion:
 class PermissionHandler:
     """Asks about tool calls and hands over the approved ones. Must only be used from the gate's event loop."""
 
-    def __init__(self, gate_state: GateState, requests: RequestHandler, resolver: ToolResolver) -> None:
+    def __init__(
+        self, gate_state: GateState, requests: RequestHandler, resolver: ToolResolver, doors: DoorSessions
+    ) -> None:
         self._gate_state = gate_state
         self._requests = requests
         self._resolver = resolver
+        self._doors = doors
         self._handed_over: dict[str, str] = {}
 
     async def ask(self, asked: ToolQuestion, agent: str, wait: float | None) -> Reply:
         """Joins an open request with the same call id, or makes a new one; the reply is held for `wait` seconds."""
         state = self._gate_state
+        self._doors.heard(agent, asked.door.name, asked.asker.session)
         try:
             request = state.open_by_call.get(asked.fingerprint)
             if request is None:
@@ -175,9 +181,31 @@ class PermissionHandler:
     async def outcome_of_call(self, agent: str, session: str, call_id: str, body: JsonObject) -> Reply:
         """Accepts the report about a call, as its program identifies it."""
         id_ = self._handed_over.get(tool_fingerprint(agent, session, call_id))
-        if id_ is None:
-            return replies.error(404, "not_found", "no call with this call_id was handed over")
-        return await self.outcome(id_, agent, body)
+        if id_ is not None:
+            return await self.outcome(id_, agent, body)
+        if self._doors.knows(agent, session):
+            await self._report_unasked(agent, session, call_id)
+        return replies.error(404, "not_found", "no call with this call_id was handed over")
+
+    async def _report_unasked(self, agent: str, session: str, call_id: str) -> None:
+        """A program executed something that it did not ask about, although it asks about other calls."""
+        state = self._gate_state
+        if state.ledger_rates.of(agent).take(ENTRY_BYTES):
+            return
+        log.warning("%s reported a tool call that it did not ask about", agent)
+        state.feed.publish("unasked", {"agent": agent, "session": session, "seconds": _NOTICE_SECONDS})
+        body: JsonObject = {"agent": agent, "session": session, "call_id": call_id}
+        try:
+            await state.recorder.record(EntryDraft(EntryKind.UNASKED, body))
+        except AileronError as error:
+            log.error("it could not be recorded that %s did not ask: %s", agent, inline(str(error)))
+
+    async def check_doors(self) -> None:
+        """Reports sessions that go on although their door is not heard any more."""
+        for known in await self._doors.silent(self._resolver.files.modified):
+            log.warning("the hooks of %s are not heard, but its session goes on", known.agent)
+            data: JsonObject = {"agent": known.agent, "session": known.session, "seconds": _NOTICE_SECONDS}
+            self._gate_state.feed.publish("silent", data)
 
     async def outcome(self, id_: str, agent: str, body: JsonObject) -> Reply:
         """Accepts the report of a program about a call that was handed over to it, and compares what it executed."""

@@ -110,6 +110,35 @@ def test_a_rule_is_made_listed_and_ended(terminal: Terminal) -> None:
     assert terminal.run("history", "verify") == OK
 
 
+@pytest.mark.parametrize(
+    ("words", "says", "risk"),
+    [
+        (("--tool", "Read"), "Allows Read from laptop with any inputs that only read, until", "low"),
+        (("--tool", "Write", "--folder", "/src"), "Allows Write from laptop with any inputs in /src, until", "normal"),
+        (
+            ("--tool", "Bash", "--folder", "/src", "--command", "make test"),
+            "Allows Bash from laptop with exactly the command make test in /src, until",
+            "high",
+        ),
+        (
+            ("--tool", "search", "--server", "docs"),
+            "Allows search of the server docs from laptop with any inputs that only read, until",
+            "low",
+        ),
+    ],
+    ids=str,
+)
+def test_a_rule_for_a_tool_is_made_by_its_name(
+    terminal: Terminal, words: tuple[str, ...], says: str, risk: str
+) -> None:
+    add = ("rules", "add", "allow", "--agent", "laptop", *words, "--for", "8h")
+    assert terminal.run(*add, answers=(PASSPHRASE, "y")) == OK
+    assert says in terminal.out
+    (known,) = terminal.rules().values()
+    assert (known.rule.kind, known.rule.risk) == ("tool", risk)
+    assert terminal.run("history", "verify") == OK
+
+
 def test_nothing_is_made_without_a_yes_or_with_a_wrong_passphrase(terminal: Terminal) -> None:
     assert terminal.run(*DENY, answers=(PASSPHRASE, "n")) == FAILED
     assert "no rule was made" in terminal.err
@@ -131,6 +160,12 @@ def test_nothing_is_made_without_a_terminal(terminal: Terminal, monkeypatch: pyt
         (("deny", "--agent", "laptop", "--for", "8h"), "give --agent and --action"),
         (("deny", "--from", "act-1", "--agent", "laptop", "--for", "8h"), "cannot be given too"),
         (("deny", "--agent", "laptop", "--action", "x", "--reach", "call", "--for", "8h"), "--reach call needs --args"),
+        (
+            ("allow", "--agent", "laptop", "--tool", "Bash", "--command", "ls", "--for", "8h"),
+            "--command needs --folder",
+        ),
+        (("deny", "--agent", "laptop", "--action", "x", "--folder", "/x", "--for", "8h"), "need --tool"),
+        (("deny", "--agent", "laptop", "--tool", "x", "--reach", "folder", "--for", "8h"), "reach any, not folder"),
     ],
 )
 def test_options_that_do_not_fit_are_explained(terminal: Terminal, words: tuple[str, ...], says: str) -> None:

@@ -17,9 +17,9 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.request_queue import Arrived, apply_all
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
+from aileron_tui.surface.agent_notices import AgentNotices
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
-from aileron_tui.surface.limited_agents import LimitedAgents
 
 NORMAL, HIGH, LOW = (Risk(level, "why") for level in (RiskLevel.NORMAL, RiskLevel.HIGH, RiskLevel.LOW))
 
@@ -87,7 +87,7 @@ class FakePort:
         self.board = Board()
         self.board.queue = apply_all(self.board.queue, [Arrived(one) for one in requests])
         self.board.selected = requests[0].key
-        self.limited_agents = LimitedAgents()
+        self.agent_notices = AgentNotices()
         self.arming = Arming(0.0)
         self.settings = ConsoleSettings(undo_seconds=2.0)
         self.keys: Any = None

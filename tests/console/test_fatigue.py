@@ -14,7 +14,7 @@ from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.runtime.source_events import SourceEvent
-from aileron_tui.surface.limited_agents import LimitedAgents
+from aileron_tui.surface.agent_notices import AgentNotices
 from aileron_tui.surface.reading_time import ReadingTime
 from tests.console.screen_app import async_test, wait_until
 from tests.console.scripted_gate import ARMED, QUICK, Clock, ScriptedGate, console, notifications, request, sent, shown
@@ -141,7 +141,7 @@ async def test_an_agent_that_asked_too_often_is_named_and_disarms_nothing(size: 
     async with console(gate, ARMED, size, clock=clock) as (app, pilot):
         await wait_until(pilot, lambda: app._main.query_one(PromptView).read_to_end)
         changes = app.arming.changes
-        app.limited_agents = LimitedAgents(clock)
+        app.agent_notices = AgentNotices(clock)
         data: JsonObject = {"agent": "laptop\x1b[2J", "most": 600, "seconds": 90}
         gate._events.put(SourceEvent(9, "limited", data, (), gate.name))
         await wait_until(pilot, lambda: "⚠ laptop⟨ESC⟩[2J asked too often" in shown(app))
@@ -153,10 +153,10 @@ async def test_an_agent_that_asked_too_often_is_named_and_disarms_nothing(size: 
 
 
 def test_what_is_not_about_an_agent_is_ignored() -> None:
-    limited = LimitedAgents()
+    limited = AgentNotices()
     odd: tuple[JsonObject, ...] = ({}, {"agent": 7, "seconds": 1}, {"agent": "a", "seconds": "soon"})
     assert limited.receive([SourceEvent(1, "limited", data) for data in odd]) == []
     assert limited.receive([SourceEvent(1, "pending", {"agent": "a", "seconds": 9})]) == []
-    assert limited.names == []
+    assert limited.notes == []
     limited.receive([SourceEvent(1, "limited", {"agent": f"a-{number}", "seconds": 9}) for number in range(1000)])
-    assert len(limited.names) == 100
+    assert limited.notes == ["100 agents asked too often"]

@@ -18,6 +18,7 @@ from aileron_tui.gate import request_handler
 from aileron_tui.gate.event_feed import FeedEvent, Subscription
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.installed_bundle import InstalledBundle
+from aileron_tui.gate.request_entries import request_entries
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing.recorded_signers import RecordedSigners
@@ -194,7 +195,7 @@ def test_a_request_that_cannot_be_recorded_is_listed_nowhere(env: GateEnv, disk:
 def test_a_request_is_listed_only_once_it_is_recorded(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> None:
         async with env.gate() as gate:
-            entry = request_handler.request_entries
+            entry = request_entries
 
             def while_recording(request: object) -> object:
                 assert gate.waiting() == []

@@ -18,6 +18,7 @@ from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.surface.agent_notices import NOTICES
 from aileron_tui.surface.operator_key import TemporaryOperatorKey
 from aileron_tui.surface.source import Source, SourceSpec
 from aileron_tui.surface.source_choice import EmbeddedGateChoice, GateChoice
@@ -118,8 +119,8 @@ def _print_event(event: SourceEvent, *, as_json: bool) -> None:
         write(sys.stderr, f"{event.source or 'the gate'} is failing: {clip(inline(event.problem), _LONGEST_REASON)}")
     elif event.name == "health":
         write(sys.stderr, f"{event.source or 'the gate'} works again")
-    elif event.name == "limited" and isinstance(agent := event.data.get("agent"), str):
-        write(sys.stderr, f"{clip(inline(agent), _LONGEST_REASON)} asked too often: its calls are refused for now")
+    elif event.name in NOTICES and isinstance(agent := event.data.get("agent"), str):
+        write(sys.stderr, f"{clip(inline(agent), _LONGEST_REASON)} {NOTICES[event.name].sentence}")
     now, width = utc_now(), list_width()
     for request in event.requests:
         name = f"{inline(request.prompt.action)} {inline(request.id)}"

@@ -12,8 +12,6 @@ from aileron_tui.core.time_spans import read_end, read_span, read_time
 from aileron_tui.core.times import utc_now
 from aileron_tui.signing.errors import NoRule
 
-_REACHES = (RuleReach.CALL, RuleReach.ANY)
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
@@ -39,18 +37,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         command.add_argument("--json", action="store_true", help="print JSON")
 
 
+_REACH = "how far it goes; default: as narrow as possible"
 _ADD = (
     "Makes a rule. A rule that allows something is made from a waiting request (--from), so that you see what it "
-    "covers. A rule that denies or asks can also name an agent and an action."
+    "covers. A rule that denies or asks can also name an agent and an action. A rule for a tool can name the tool: "
+    "without more it allows only calls that read, with --folder also others in that folder, and with --command exactly "
+    "that command."
 )
 
 
 def _add_arguments(add: argparse.ArgumentParser) -> None:
     add.add_argument("verdict", choices=[verdict.value for verdict in RuleVerdict], help="what the rule answers")
     add.add_argument("--from", dest="request", metavar="REQUEST", default="", help="the waiting request to start from")
-    add.add_argument("--reach", choices=[reach.value for reach in _REACHES], default="", help="default: call")
+    add.add_argument("--reach", choices=[reach.value for reach in RuleReach], default="", help=_REACH)
     add.add_argument("--agent", metavar="NAME", default="", help="the agent; not with --from")
     add.add_argument("--action", metavar="NAME", default="", help="the action; not with --from")
+    add.add_argument("--tool", metavar="NAME", default="", help="the tool, such as Read or Bash; not with --from")
+    add.add_argument("--server", metavar="NAME", default="", help="the MCP server of the tool")
+    add.add_argument("--folder", metavar="DIR", default="", help="the folder where the agent works; only with --tool")
+    add.add_argument("--command", dest="shell", metavar="TEXT", default="", help="exactly this command in that folder")
     add.add_argument("--args", metavar="JSON", help="exactly these inputs; not with --from")
     ends = add.add_mutually_exclusive_group(required=True)
     ends.add_argument("--for", dest="ends", metavar="SPAN", type=_span_from_now, help="how long: 30m, 8h, 2d")

@@ -4,6 +4,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Final
 
 from aileron_tui.cli import confirmation, source_options
 from aileron_tui.cli.commands.rules.rule_text import input_lines
@@ -11,6 +13,7 @@ from aileron_tui.cli.exit_codes import NOT_FOUND, OK, USAGE
 from aileron_tui.cli.output import counted, print_error, print_json, print_lines, write, write_error
 from aileron_tui.cli.request_lookup import NoSuchRequest, find_waiting, wait_for_preview
 from aileron_tui.cli.request_text import prompt_lines
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object, with_canonical_numbers
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id
@@ -28,6 +31,8 @@ from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.local_ledgers import gate_ledger
 from aileron_tui.surface.rule_changes import make_rule
 
+_NAMED_TWICE: Final = "--from names the request, so --agent, --action, --tool and --args cannot be given too"
+
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0 if the rule was made, 1 if not, 2 if the options do not fit, 5 if the request does not wait."""
@@ -42,29 +47,56 @@ def run(options: argparse.Namespace) -> int:
 
 def _misuse(options: argparse.Namespace) -> str:
     """What is wrong with the combination of options, in words, or ""."""
-    named = options.agent or options.action or options.args is not None
+    tool = options.tool or options.server or options.folder or options.shell
+    named = options.agent or options.action or tool or options.args is not None
     if options.request:
-        return "--from names the request, so --agent, --action and --args cannot be given too" if named else ""
-    if options.verdict == RuleVerdict.ALLOW:
-        return "a rule that allows something is made from a waiting request; give it with --from"
-    if not (options.agent and options.action):
-        return "give --agent and --action, or a waiting request with --from"
-    if options.reach and (options.reach == RuleReach.CALL) != (options.args is not None):
-        return "--reach call needs --args, and --reach any has none"
+        return _NAMED_TWICE if named else ""
+    if options.verdict == RuleVerdict.ALLOW and not options.tool:
+        return "a rule that allows an action is made from a waiting request; give it with --from"
+    if not options.agent or bool(options.action) == bool(options.tool):
+        return "give --agent and --action (or --tool), or a waiting request with --from"
+    if tool and not options.tool:
+        return "--server, --folder and --command need --tool"
+    if options.shell and (not options.folder or options.args is not None):
+        return "--command needs --folder and no --args"
+    if options.reach == RuleReach.CALL and options.args is None:
+        return "--reach call needs --args"
+    if options.reach and options.reach != _named_reach(options):
+        return f"what is given makes a rule of reach {_named_reach(options)}, not {options.reach}"
     return ""
 
 
+def _named_reach(options: argparse.Namespace) -> RuleReach:
+    """How far a rule goes that is made by names."""
+    if options.shell:
+        return RuleReach.COMMAND
+    if options.args is not None:
+        return RuleReach.CALL
+    return RuleReach.FOLDER if options.folder else RuleReach.ANY
+
+
+def _named_risk(options: argparse.Namespace, reach: RuleReach) -> RiskLevel:
+    """The highest risk that a rule made by names covers. What only reads is low."""
+    if options.verdict != RuleVerdict.ALLOW or reach in (RuleReach.COMMAND, RuleReach.CALL):
+        return RiskLevel.HIGH
+    return RiskLevel.NORMAL if reach is RuleReach.FOLDER else RiskLevel.LOW
+
+
 def _add_named(options: argparse.Namespace, policy: Policy) -> int:
-    args = None if options.args is None else with_canonical_numbers(_json("--args", options.args))
+    reach = _named_reach(options)
     rule = Rule(
         id=new_rule_id(),
         verdict=RuleVerdict(options.verdict),
         agent=options.agent,
-        action=options.action,
-        reach=RuleReach.ANY if args is None else RuleReach.CALL,
+        action=options.tool or options.action,
+        reach=reach,
         ends=timestamp(options.ends),
-        args=args,
-        risk=RiskLevel.HIGH,
+        args=None if options.args is None else with_canonical_numbers(_json("--args", options.args)),
+        kind=CallKind.TOOL if options.tool else CallKind.ACTION,
+        command=options.shell,
+        folder=options.folder and str(Path(options.folder).expanduser().absolute()),
+        connector=options.server,
+        risk=_named_risk(options, reach),
     )
     rule = _checked(_with_examples(rule, options))
     with source_options.unlocked_key(options.key) as key:
@@ -83,7 +115,8 @@ def _add_from_request(options: argparse.Namespace, policy: Policy) -> int:
         source = sources.of(request)
         sys.stderr.write("".join(f"{line}\n" for line in prompt_lines(request, sys.stderr)))
         offers = source.rule_offers(request.id)
-        offer = _chosen(offers, RuleReach(options.reach or RuleReach.CALL))
+        narrowest = offers.offers[0].rule.reach if offers.offers else RuleReach.CALL
+        offer = _chosen(offers, RuleReach(options.reach or narrowest))
         if why := differs_from(offer.rule, request.prompt):
             raise RuleFault("the request has changed while the rule was being made", why, "Try again.")
         verdict, ends = RuleVerdict(options.verdict), timestamp(options.ends)

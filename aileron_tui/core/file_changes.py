@@ -1,0 +1,238 @@
+"""What tools that write files would change: the text of each file now and afterwards, as far as that is known."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.patch_text import FilePatch, patched, read_patch
+from aileron_tui.core.prompt import PreviewResult
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.text_diff import unified_diff
+from aileron_tui.core.tool_call import FileFacts, FileKind
+from aileron_tui.core.tool_kinds import ArgRole, ToolKind, ToolUse
+from aileron_tui.core.tool_paths import absolute
+from aileron_tui.core.values import dataclass
+
+MOST_PATHS: Final = 15
+"""How many paths of one call are looked at."""
+
+_LARGEST_DIFF: Final = 200_000
+_NOT_READ: Final = "the file was not read"
+_LOOSE: Final = "the tool also replaces text that is only similar"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A change of one file. `before` is None if the file does not exist, `after` is None if it is not known.
+
+    `problem` says why the change is not known, `warnings` what is odd about it.
+    """
+
+    path: str
+    before: str | None = None
+    after: str | None = None
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    deletes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """One replacement of a text by another, once or everywhere."""
+
+    old: str
+    new: str
+    every: bool = False
+
+
+def changed_paths(kind: ToolKind, args: JsonObject) -> tuple[str, ...]:
+    """The paths that a call would write, as they are written in its args."""
+    if kind.use is ToolUse.PATCH:
+        files = read_patch(kind.text(ArgRole.PATCH, args)) or ()
+        return tuple(dict.fromkeys(path for file in files for path in (file.path, file.move_to) if path))
+    if kind.use in (ToolUse.WRITE, ToolUse.EDIT, ToolUse.NOTEBOOK):
+        return kind.texts(ArgRole.PATH, args)
+    return ()
+
+
+def file_changes(
+    kind: ToolKind, args: JsonObject, folder: str, files: Mapping[str, FileFacts]
+) -> tuple[FileChange, ...]:
+    """What a call would change."""
+    if kind.use is ToolUse.PATCH:
+        found = read_patch(kind.text(ArgRole.PATCH, args))
+        if found is None:
+            text = "the patch does not have the known format, so its files are not known"
+            return (FileChange("", problem="the patch cannot be read", warnings=(text,)),)
+        return tuple(change for file in found[:MOST_PATHS] for change in _patched_file(file, folder, files))
+    if kind.use not in (ToolUse.WRITE, ToolUse.EDIT):
+        return ()
+    path = kind.text(ArgRole.PATH, args)
+    facts = files.get(absolute(path, folder))
+    if kind.use is ToolUse.WRITE:
+        return (_written(path, kind.text(ArgRole.CONTENT, args), facts),)
+    return (_edited(path, _edits(kind, args), facts, is_loose=kind.is_loose),)
+
+
+def _edits(kind: ToolKind, args: JsonObject) -> tuple[TextEdit, ...] | None:
+    """The replacements of a call, or None if one of them does not have the known form."""
+    listed = kind.first(ArgRole.EDITS)
+    if listed is None:
+        every = kind.first(ArgRole.EVERY)
+        old, new = kind.text(ArgRole.OLD, args), kind.text(ArgRole.NEW, args)
+        return (TextEdit(old, new, bool(every and args.get(every.name))),)
+    values = args.get(listed.name)
+    found: list[TextEdit] = []
+    for item in values if isinstance(values, list) else ():
+        if not isinstance(item, dict) or item.keys() - {"old_string", "new_string", "replace_all"}:
+            return None
+        old, new, every = item.get("old_string"), item.get("new_string"), item.get("replace_all")
+        if not isinstance(old, str) or not isinstance(new, str) or not isinstance(every, bool | None):
+            return None
+        found.append(TextEdit(old, new, bool(every)))
+    return tuple(found) or None
+
+
+def _state(path: str, facts: FileFacts | None) -> FileChange:
+    """A file as it is now; `after` is not known yet."""
+    if facts is None or facts.kind is FileKind.UNKNOWN:
+        return FileChange(path, problem=(facts and facts.problem) or _NOT_READ)
+    if facts.kind is FileKind.FOLDER:
+        return FileChange(path, problem="it is a folder", warnings=(f"{path} is a folder",))
+    if facts.kind is FileKind.OTHER:
+        text = f"{path} is neither a file nor a folder"
+        return FileChange(path, problem=facts.problem or "it is not a regular file", warnings=(text,))
+    if facts.kind is FileKind.MISSING:
+        return FileChange(path)
+    return FileChange(path, before=facts.text, problem="" if facts.text is not None else facts.problem or _NOT_READ)
+
+
+def _written(path: str, content: str, facts: FileFacts | None) -> FileChange:
+    now = _state(path, facts)
+    if now.problem:
+        return now
+    if now.before is None:
+        return FileChange(path, None, content)
+    return FileChange(path, now.before, content, notes=_line_ends(now.before, content))
+
+
+def _line_ends(before: str, after: str) -> tuple[str, ...]:
+    """What to say about line ends, which a diff does not show."""
+    was, now = (("CRLF" if "\r\n" in text else "LF") if "\n" in text else "" for text in (before, after))
+    return (f"line ends: {was} in the file, {now} in the new text",) if was and now and was != now else ()
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _edited(path: str, edits: Sequence[TextEdit] | None, facts: FileFacts | None, *, is_loose: bool) -> FileChange:
+    """The file after these edits. Tools compare line by line, so CRLF counts as a newline."""
+    if edits is None:
+        return FileChange(path, problem="the edits do not have the known form", warnings=("its edits are not known",))
+    now = _state(path, facts)
+    if now.problem:
+        return now
+    if now.before is None and edits[0].old:
+        text = "the file does not exist, so there is nothing to replace"
+        return FileChange(path, problem="the file does not exist", warnings=(text,))
+    before = _plain(now.before or "")
+    text = before
+    warnings: list[str] = []
+    for number, edit in enumerate(edits, start=1):
+        name = "the text to replace" if len(edits) == 1 else f"the text to replace in edit {number}"
+        text, warning = _replaced(text, edit, name, is_loose=is_loose)
+        warnings += [warning] if warning else []
+    notes = ("the file has CRLF line ends",) if "\r\n" in (now.before or "") else ()
+    notes += (_LOOSE,) if is_loose else ()
+    if warnings:
+        return FileChange(path, now.before, None, "the edit does not fit the file", notes, tuple(warnings))
+    return FileChange(path, None if now.before is None else before, text, notes=notes)
+
+
+def _replaced(text: str, edit: TextEdit, name: str, *, is_loose: bool) -> tuple[str, str]:
+    """The text after one edit, and what is odd about it, or ""."""
+    old, new = _plain(edit.old), _plain(edit.new)
+    if old == new:
+        return text, f"{name} is the same as the new text, so nothing changes"
+    if not old:
+        return (new, "") if not text else (text, f"{name} is empty, but the file is not")
+    count = text.count(old)
+    if not count:
+        looser = "; the tool may still replace similar text" if is_loose else ""
+        return text, f"{name} is not in the file{looser}"
+    if count > 1 and not edit.every:
+        return text, f"{name} is in the file {count:,} times, and the call does not say which"
+    if count * len(new) > 8_000_000:
+        return text, f"{name} is in the file {count:,} times: the result is too large to show"
+    return text.replace(old, new), ""
+
+
+def _patched_file(file: FilePatch, folder: str, files: Mapping[str, FileFacts]) -> Iterator[FileChange]:
+    now = _state(file.path, files.get(absolute(file.path, folder)))
+    if now.problem:
+        yield now
+    elif file.does == "add":
+        warnings = (f"{file.path} exists already and is replaced",) if now.before is not None else ()
+        yield FileChange(file.path, now.before, file.content, warnings=warnings)
+    elif now.before is None:
+        yield FileChange(file.path, problem="the file does not exist", warnings=(f"{file.path} does not exist",))
+    elif file.does == "delete":
+        yield FileChange(file.path, now.before, "", deletes=True)
+    else:
+        before = _plain(now.before)
+        after = patched(before, file.chunks)
+        if after is None:
+            text = f"the patch does not fit {file.path} exactly; the tool may still change similar lines"
+            yield FileChange(file.path, now.before, None, "the patch does not fit the file", warnings=(text,))
+        else:
+            notes = ("the file has CRLF line ends",) if before != now.before else ()
+            notes += (f"is moved to {file.move_to}",) if file.move_to else ()
+            yield FileChange(file.path, before, after, notes=notes)
+
+
+def change_preview(changes: Sequence[FileChange]) -> PreviewResult | None:
+    """The changes as the operator sees them: a diff for each file, or why there is none."""
+    if not changes:
+        return None
+    problems = dict.fromkeys(change.problem for change in changes if change.problem)
+    rows = [row for number, change in enumerate(changes, 1) for row in _rows(change, number, len(changes))]
+    return PreviewResult(tuple(rows), "; ".join(problems))
+
+
+def _rows(change: FileChange, number: int, count: int) -> Iterator[Row]:
+    suffix = f" {number} of {count}" if count > 1 else ""
+    if count > 1:
+        yield Row(f"File{suffix}", change.path)
+    for note in change.notes:
+        yield Row(f"Note{suffix}", note)
+    if change.problem:
+        if count > 1:
+            yield Row(f"Change{suffix}", f"not known: {change.problem}")
+    elif change.before is None:
+        yield Row(f"Now{suffix}", "new file")
+        if count > 1:
+            yield Row(f"New text{suffix}", change.after or "", multiline=True)
+    elif change.deletes:
+        yield Row(f"Now{suffix}", f"deleted: {_count(change.before)}")
+        yield from _diff_rows(change.before, "", suffix)
+    else:
+        yield from _diff_rows(change.before, change.after or "", suffix)
+
+
+def _diff_rows(before: str, after: str, suffix: str) -> Iterator[Row]:
+    was, now = _plain(before), _plain(after)
+    diff = unified_diff(was, now)
+    if not diff:
+        yield Row(f"Change{suffix}", "nothing changes" if before == after else "only line ends change")
+    elif len(diff) <= max(_LARGEST_DIFF, 4 * len(now)):
+        yield Row(f"Change{suffix}", diff, multiline=True)
+    else:
+        yield Row(f"Now{suffix}", f"the whole file is replaced: {_count(was)} → {_count(now)}")
+        yield Row(f"New text{suffix}", now, multiline=True)
+
+
+def _count(text: str) -> str:
+    count = text.count("\n") + (not text.endswith("\n") and text != "")
+    return "1 line" if count == 1 else f"{count:,} lines"

@@ -1,0 +1,63 @@
+"""Paths that a tool call names: where they lead, whether that is outside the agent's folder, and what is protected."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.protected_paths import protected_path
+from aileron_tui.core.tool_call import FileFacts
+from aileron_tui.core.tool_paths import absolute, is_inside
+from aileron_tui.core.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path as it was written and as an absolute path, "" if that is not known."""
+
+    written: str
+    path: str
+    changes: bool = False
+    needs_text: bool = False
+
+
+def place_rows(places: Sequence[Place], files: Mapping[str, FileFacts]) -> Iterator[Row]:
+    """Rows for paths that are not simply what they say."""
+    for place in places:
+        if place.path and place.path != place.written:
+            yield Row("Full path", place.path)
+        facts = files.get(place.path)
+        if facts and facts.resolved and facts.resolved != place.path:
+            yield Row("Leads to", facts.resolved)
+
+
+def is_outside(place: Place, folder: str, files: Mapping[str, FileFacts]) -> bool:
+    """Whether a path is not inside the agent's folder, as written or where it leads."""
+    folder = absolute(folder, "")
+    if not place.path or not is_inside(place.path, folder):
+        return True
+    facts, folder_facts = files.get(place.path), files.get(folder)
+    real_folder = (folder_facts and folder_facts.resolved) or folder
+    resolved = facts.resolved if facts else ""
+    return bool(resolved) and not is_inside(resolved, real_folder)
+
+
+def protection(place: Place, files: Mapping[str, FileFacts], own: Sequence[str]) -> str:
+    """What a path is that no rule may allow a change to, in words, or ""."""
+    facts = files.get(place.path)
+    found = (protected_path(text, own) for text in (place.written, place.path, facts.resolved if facts else "") if text)
+    return next((kind for kind in found if kind), "")
+
+
+def place_warnings(
+    places: Sequence[Place], folder: str, files: Mapping[str, FileFacts], own: Sequence[str]
+) -> Iterator[str]:
+    """What to warn about: paths outside the agent's folder, protected files, and names that look like options."""
+    for place in places:
+        if not folder:
+            yield f"the agent's folder is not known, so this may be anywhere: {place.written}"
+        elif is_outside(place, folder, files):
+            yield f"outside the agent's folder: {place.written}"
+        found = protection(place, files, own)
+        if found and (place.changes or found == "the files of aileron-tui"):
+            yield f"{place.written} is or belongs to {found}"
+        if place.changes and place.written.rpartition("/")[2].startswith("-"):
+            yield f"the file's name looks like an option of a program: {place.written}"

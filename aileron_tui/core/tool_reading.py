@@ -1,0 +1,75 @@
+"""Tool calls read by their declarations: the tool, its shell command taken apart, and the paths that it names."""
+
+from aileron_tui.core.file_changes import changed_paths
+from aileron_tui.core.shell_parts import ShellParts, take_apart
+from aileron_tui.core.shell_rows import written_targets
+from aileron_tui.core.tool_call import ToolCall
+from aileron_tui.core.tool_kinds import ArgRole, ToolKind, ToolUse, kind_of, unknown_names
+from aileron_tui.core.tool_names import ToolName, tool_name
+from aileron_tui.core.tool_paths import absolute
+from aileron_tui.core.tool_places import Place
+from aileron_tui.core.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReading:
+    """A call and what is known about it. `kind` is None if the tool is not known or its args do not fit.
+
+    `unknown` are args that the declaration does not have. `folder` is where the call works, `shell` its command.
+    """
+
+    call: ToolCall
+    name: ToolName
+    kind: ToolKind | None = None
+    unknown: tuple[str, ...] = ()
+    folder: str = ""
+    shell: ShellParts | None = None
+    places: tuple[Place, ...] = ()
+
+    @property
+    def powers(self) -> tuple[str, ...]:
+        """The labels of args that give the call more power than usual."""
+        arguments = self.kind.arguments if self.kind else ()
+        return tuple(one.label for one in arguments if one.role is ArgRole.POWER and self.call.args.get(one.name))
+
+
+def read_call(call: ToolCall) -> ToolReading:
+    """What is known about a call."""
+    name = tool_name(call)
+    kind = None if name.server else kind_of(call.tool, call.args)
+    if kind is None:
+        return ToolReading(call, name, folder=call.folder)
+    shell = take_apart(kind.text(ArgRole.COMMAND, call.args)) if kind.use is ToolUse.SHELL else None
+    folder = _folder(kind, call)
+    unknown = unknown_names(kind, call.args)
+    return ToolReading(call, name, kind, unknown, folder, shell, _places(kind, call, shell, folder))
+
+
+def _folder(kind: ToolKind, call: ToolCall) -> str:
+    """The folder in which a call works: the one it names, else the agent's."""
+    named = kind.text(ArgRole.FOLDER, call.args)
+    found = absolute(named, call.folder) if named else call.folder
+    return call.folder if found == absolute(call.folder, "") else found
+
+
+def _places(kind: ToolKind, call: ToolCall, shell: ShellParts | None, folder: str) -> tuple[Place, ...]:
+    """Every path that a call names, and what the tool does there."""
+    changed = changed_paths(kind, call.args)
+    needs_text = kind.use in (ToolUse.WRITE, ToolUse.EDIT, ToolUse.PATCH)
+    found = [Place(path, absolute(path, call.folder), changes=True, needs_text=needs_text) for path in changed]
+    read = (*(() if changed else kind.texts(ArgRole.PATH, call.args)), *kind.texts(ArgRole.FOLDER, call.args))
+    found += [Place(path, absolute(path, call.folder)) for path in read]
+    found += [place for text in kind.texts(ArgRole.PATTERN, call.args) if (place := _pattern_place(text, call.folder))]
+    targets = written_targets(shell) if shell else ()
+    return (*found, *(Place(target, absolute(target, folder), changes=True) for target in targets))
+
+
+def _pattern_place(pattern: str, folder: str) -> Place | None:
+    """Where a pattern for names of files looks, unless that is the folder it is used in."""
+    parts = pattern.split("/")
+    if ".." in parts:
+        return Place(pattern, "")
+    if not pattern.startswith(("/", "~")):
+        return None
+    fixed = next((number for number, part in enumerate(parts) if any(sign in part for sign in "*?[{!(")), len(parts))
+    return Place(pattern, absolute("/".join(parts[:fixed]) or "/", folder))
