@@ -4,6 +4,7 @@ Each change remembers what was there before, so that it can be taken back in a f
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, Literal
 
 from aileron_tui.core.json_edit import Node, append, parse, put, remove, value_at
@@ -42,7 +43,11 @@ class Change:
     def fields(self) -> JsonObject:
         """The change as JSON."""
         wanted = self.wanted
-        listed: JsonObject = {"kind": "item" if wanted.kind == "item" else "set", "path": list(wanted.path), "value": wanted.value}
+        listed: JsonObject = {
+            "kind": "item" if wanted.kind == "item" else "set",
+            "path": list(wanted.path),
+            "value": wanted.value,
+        }
         return listed | {"kept": self.kept, "had": self.had, "before": self.before}
 
 
@@ -84,7 +89,7 @@ def apply(
     changes: list[Change] = []
     for path in dict.fromkeys(want.path for want in wanted if want.kind == "item"):
         keep = [want.value for want in wanted if want.path == path]
-        text = _without(text, path, lambda item, keep=keep: bool(stale and stale(item)) and item not in keep, comments)
+        text = _without(text, path, partial(_is_stale, stale, keep), comments)
     for want in wanted:
         root = parse(text, comments=comments)
         found = value_at(root, want.path)
@@ -114,7 +119,7 @@ def undo(text: str, changes: Sequence[Change], *, comments: bool = False) -> Und
             if found is None or not any(_same(item.value, want.value) for item in found.items):
                 left.append(change)
                 continue
-            text = _without(text, want.path, lambda item, value=want.value: _same(item, value), comments)
+            text = _without(text, want.path, partial(_same, want.value), comments)
         elif found is None or not _same(found.value, want.value):
             left.append(change)
             continue
@@ -124,6 +129,10 @@ def undo(text: str, changes: Sequence[Change], *, comments: bool = False) -> Und
             text = remove(text, want.path, comments=comments)
         text = _without_empty(text, want.path, change.kept, comments)
     return Undone(text, tuple(reversed(left)))
+
+
+def _is_stale(stale: Callable[[Json], bool] | None, keep: Sequence[Json], item: Json) -> bool:
+    return stale is not None and stale(item) and item not in keep
 
 
 def _replaceable(want: Wanted, value: Json) -> bool:

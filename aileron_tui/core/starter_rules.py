@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.rule import CallKind, Rule, RuleReach, RuleVerdict, new_rule_id
+from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id
 from aileron_tui.core.times import timestamp
 
 STARTER_SPAN: Final = timedelta(days=30)

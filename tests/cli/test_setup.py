@@ -4,6 +4,7 @@ import json
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,7 +158,7 @@ def test_claude_gets_hooks_for_everything_a_token_and_rules(
     data = home / "aileron" / "data"
     assert stat.S_IMODE((data / "doors.json").stat().st_mode) == 0o600
     with open_reader(data / "ledger.db") as reader:
-        assert Agents.of(reader).named("claude")
+        assert not Agents.of(reader).named("claude").revoked
         assert {known.rule.action for known in Rules.of(reader).values()} == {"Read", "Grep", "Glob", "LS"}
     assert len(read_token(token_path(data, "claude"))) == 64
     screen = capsys.readouterr()
@@ -348,9 +349,6 @@ def test_what_weakens_the_gate_is_named(
     assert "\x1b[2J" not in said
 
 
-Edit = Callable[[dict[str, object]], object]
-
-
 def doctor(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     capsys.readouterr()
     cli.main(["doctor", "--json"])
@@ -368,23 +366,25 @@ def test_doctor_checks_what_was_set_up(
     path = home / SETTINGS["claude"]
     good = path.read_text()
 
-    def after(edit: Edit) -> dict[str, str]:
+    def after(edit: Callable[[Any], object]) -> str:
         settings = json.loads(good)
         edit(settings)
         path.write_text(json.dumps(settings))
-        return doctor(capsys)
+        return doctor(capsys)["agent.claude.settings"]
 
-    def group(settings: dict[str, object], **values: object) -> None:
-        handler = settings["hooks"]["PreToolUse"][0]["hooks"][0]  # type: ignore[index]
-        handler.update(values)
+    def hook(settings: Any) -> Any:
+        return settings["hooks"]["PreToolUse"][0]["hooks"][0]
 
-    assert after(lambda settings: settings.update(model="x"))["agent.claude.settings"] == "ok"
-    for values in ({"timeout": 60}, {"onFailure": "ignore"}, {"command": "/bin/true"}, {"async": True}):
-        assert after(lambda settings, values=values: group(settings, **values))["agent.claude.settings"] == "fail"
-    twice = after(lambda settings: settings["hooks"]["PreToolUse"].append(settings["hooks"]["PreToolUse"][0]))  # type: ignore[index]
-    assert twice["agent.claude.settings"] == "warn"
-    assert after(lambda settings: settings["permissions"].update(defaultMode="auto"))["agent.claude.settings"] == "fail"  # type: ignore[attr-defined]
-    assert after(lambda settings: settings.update(disableAllHooks=True))["agent.claude.settings"] == "fail"
+    assert after(lambda settings: settings.update(model="x")) == "ok"
+    assert after(lambda settings: hook(settings).update({"timeout": 60})) == "fail"
+    assert after(lambda settings: hook(settings).update(onFailure="ignore")) == "fail"
+    assert after(lambda settings: hook(settings).update(command="/bin/true")) == "fail"
+    assert after(lambda settings: hook(settings).update({"async": True})) == "fail"
+    assert after(lambda settings: settings["hooks"]["PreToolUse"][0].update(matcher="Bash")) == "fail"
+    assert after(lambda settings: settings["hooks"]["PreToolUse"].append(settings["hooks"]["PreToolUse"][0])) == "warn"
+    assert after(lambda settings: settings["permissions"].update(defaultMode="auto")) == "fail"
+    assert after(lambda settings: settings["permissions"].update(allow=["Bash"])) == "fail"
+    assert after(lambda settings: settings.update(disableAllHooks=True)) == "fail"
     path.unlink()
     assert doctor(capsys)["agent.claude.settings"] == "fail"
     path.write_text(good)

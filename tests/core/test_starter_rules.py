@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.rule import CallKind
 from aileron_tui.core.rule_match import RuleCall, answer
 from aileron_tui.core.rule_reader import read_rule
 from aileron_tui.core.starter_rules import starter_rules, starter_tools
