@@ -41,8 +41,8 @@ MODES: Final = {"defaultMode": "default", "disableBypassPermissionsMode": "disab
 
 _OFF: Final = ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE")
 _OPEN: Final = (
-    "`claude --bare`, `claude --safe-mode` and CLAUDE_CODE_SIMPLE skip all hooks. Claude Code then asks you itself.",
-    "A project can switch hooks off (disableAllHooks). It then asks you itself, except for edits in acceptEdits mode.",
+    "`claude --bare`, `--safe-mode` and CLAUDE_CODE_SIMPLE skip hooks. What --allowedTools names then runs unasked.",
+    "A project that you trust can switch hooks off and allow calls in its own settings.",
     "Any program that runs as you can change these settings. `aileron-tui doctor` tells you if one did.",
 )
 
