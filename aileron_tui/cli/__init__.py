@@ -1,5 +1,6 @@
 """The command line. Each command is a module of its own, imported only when it is called."""
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,15 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _CONSOLE = "console"
+_HOOK = "hook"
 _USE_UTF_8 = "Use a UTF-8 locale, for example `LANG=C.UTF-8 aileron-tui …`."
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     words = sys.argv[1:] if argv is None else argv
+    if words[:1] == [_HOOK] and words[1:] not in (["-h"], ["--help"]):
+        return _run_hook(words[1:], exits=argv is None)
     if not prepare_streams():
         _print_error("standard output is closed", "", "Redirect it to /dev/null if you do not need it.")
         return FAILED
@@ -56,6 +60,21 @@ def _dispatch(words: list[str]) -> int:
     if words[0] not in COMMANDS:
         return _unknown_command(words[0])
     return _run(words[0], words[1:])
+
+
+def _run_hook(words: list[str], exits: bool) -> int:
+    """Runs a hook, which refuses whatever goes wrong, even if it cannot be loaded or the program cannot end cleanly."""
+    code = USAGE
+    try:
+        from aileron_tui.cli.commands.hook import run  # noqa: PLC0415
+
+        code = run(words)
+    except BaseException:  # noqa: BLE001  # any other exit would let the call run
+        os.write(2, b"aileron-tui: the hook cannot be loaded, so the call was not run. Install aileron-tui again.\n")
+    finally:
+        if exits:
+            os._exit(code)
+    return code
 
 
 def _run(command: str, words: list[str]) -> int:

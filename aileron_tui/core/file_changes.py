@@ -9,7 +9,7 @@ from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.text_diff import unified_diff
 from aileron_tui.core.tool_call import FileFacts, FileKind
-from aileron_tui.core.tool_kinds import ArgRole, ToolKind, ToolUse
+from aileron_tui.core.tool_kind import ArgRole, ToolKind, ToolUse
 from aileron_tui.core.tool_paths import absolute
 from aileron_tui.core.values import dataclass
 
@@ -17,6 +17,7 @@ MOST_PATHS: Final = 15
 """How many paths of one call are looked at."""
 
 _LARGEST_DIFF: Final = 200_000
+_CRLF: Final = "the file has CRLF line ends"
 _NOT_READ: Final = "the file was not read"
 _LOOSE: Final = "the tool also replaces text that is only similar"
 
@@ -77,20 +78,19 @@ def file_changes(
 
 def _edits(kind: ToolKind, args: JsonObject) -> tuple[TextEdit, ...] | None:
     """The replacements of a call, or None if one of them does not have the known form."""
-    listed = kind.first(ArgRole.EDITS)
+    listed, flag = kind.first(ArgRole.EDITS), kind.first(ArgRole.EVERY)
     if listed is None:
-        every = kind.first(ArgRole.EVERY)
-        old, new = kind.text(ArgRole.OLD, args), kind.text(ArgRole.NEW, args)
-        return (TextEdit(old, new, bool(every and args.get(every.name))),)
+        every = bool(flag and args.get(flag.name))
+        return (TextEdit(kind.text(ArgRole.OLD, args), kind.text(ArgRole.NEW, args), every),)
     values = args.get(listed.name)
     found: list[TextEdit] = []
     for item in values if isinstance(values, list) else ():
         if not isinstance(item, dict) or item.keys() - {"old_string", "new_string", "replace_all"}:
             return None
-        old, new, every = item.get("old_string"), item.get("new_string"), item.get("replace_all")
-        if not isinstance(old, str) or not isinstance(new, str) or not isinstance(every, bool | None):
+        old, new, replace_all = item.get("old_string"), item.get("new_string"), item.get("replace_all")
+        if not isinstance(old, str) or not isinstance(new, str) or not isinstance(replace_all, bool | None):
             return None
-        found.append(TextEdit(old, new, bool(every)))
+        found.append(TextEdit(old, new, bool(replace_all)))
     return tuple(found) or None
 
 
@@ -144,8 +144,8 @@ def _edited(path: str, edits: Sequence[TextEdit] | None, facts: FileFacts | None
         name = "the text to replace" if len(edits) == 1 else f"the text to replace in edit {number}"
         text, warning = _replaced(text, edit, name, is_loose=is_loose)
         warnings += [warning] if warning else []
-    notes = ("the file has CRLF line ends",) if "\r\n" in (now.before or "") else ()
-    notes += (_LOOSE,) if is_loose else ()
+    has_crlf = "\r\n" in (now.before or "")
+    notes = tuple(note for note, counts in ((_CRLF, has_crlf), (_LOOSE, is_loose)) if counts)
     if warnings:
         return FileChange(path, now.before, None, "the edit does not fit the file", notes, tuple(warnings))
     return FileChange(path, None if now.before is None else before, text, notes=notes)
@@ -187,8 +187,8 @@ def _patched_file(file: FilePatch, folder: str, files: Mapping[str, FileFacts]) 
             text = f"the patch does not fit {file.path} exactly; the tool may still change similar lines"
             yield FileChange(file.path, now.before, None, "the patch does not fit the file", warnings=(text,))
         else:
-            notes = ("the file has CRLF line ends",) if before != now.before else ()
-            notes += (f"is moved to {file.move_to}",) if file.move_to else ()
+            found = ((_CRLF, before != now.before), (f"is moved to {file.move_to}", bool(file.move_to)))
+            notes = tuple(note for note, counts in found if counts)
             yield FileChange(file.path, before, after, notes=notes)
 
 

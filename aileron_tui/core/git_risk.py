@@ -4,7 +4,7 @@ Git runs programs that its settings name: pagers, editors, hooks, filters, alias
 (`core/protected_paths.py`), so a command counts as reading as long as it sets none of them itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from aileron_tui.core.risk import Risk, RiskLevel
@@ -21,79 +21,23 @@ _REWRITES: Final = Risk(_HIGH, "rewrites history")
 _SENDS: Final = Risk(_HIGH, "may send or publish")
 _RUNS: Final = Risk(_HIGH, "git may run a program")
 _SETS: Final = Risk(_HIGH, "changes settings of git")
+_NETWORK: Final = Risk(_NORMAL, "reaches the network")
 
-_READING: Final = frozenset(
-    [
-        "status",
-        "diff",
-        "log",
-        "show",
-        "rev-parse",
-        "ls-files",
-        "ls-tree",
-        "blame",
-        "annotate",
-        "shortlog",
-        "describe",
-        "cat-file",
-        "rev-list",
-        "merge-base",
-        "grep",
-        "name-rev",
-        "for-each-ref",
-        "whatchanged",
-        "count-objects",
-        "version",
-        "diff-tree",
-        "diff-index",
-        "diff-files",
-        "show-ref",
-        "show-branch",
-        "cherry",
-        "range-diff",
-        "check-ignore",
-        "check-attr",
-        "verify-commit",
-        "verify-tag",
-    ]
-)
-_CHANGING: Final = frozenset(
-    [
-        "add",
-        "commit",
-        "merge",
-        "cherry-pick",
-        "revert",
-        "stash",
-        "mv",
-        "fetch",
-        "pull",
-        "clone",
-        "init",
-        "apply",
-        "am",
-        "bundle",
-        "notes",
-        "worktree",
-        "submodule",
-        "sparse-checkout",
-        "lfs",
-        "bisect",
-        "format-patch",
-        "tag",
-        "switch",
-        "reset",
-        "branch",
-        "remote",
-    ]
-)
+_READING_NAMES: Final = """
+    status diff log show rev-parse ls-files ls-tree blame annotate shortlog describe cat-file rev-list merge-base grep
+    name-rev for-each-ref whatchanged count-objects version diff-tree diff-index diff-files show-ref show-branch cherry
+    range-diff check-ignore check-attr verify-commit verify-tag"""
+_CHANGING_NAMES: Final = """
+    merge cherry-pick revert mv init apply am bundle sparse-checkout format-patch"""
+_READING: Final = frozenset(_READING_NAMES.split())
+_CHANGING: Final = frozenset(_CHANGING_NAMES.split())
 _FIXED: Final = {
     "push": _SENDS, "send-pack": _SENDS, "send-email": _SENDS, "request-pull": _SENDS, "http-push": _SENDS,
     "clean": _REMOVES, "rm": _REMOVES, "gc": _REMOVES, "prune": _REMOVES, "repack": _REMOVES,
-    "checkout": _DISCARDS, "restore": _DISCARDS, "checkout-index": _DISCARDS, "read-tree": _DISCARDS,
+    "checkout-index": _DISCARDS, "read-tree": _DISCARDS,
     "rebase": _REWRITES, "filter-branch": _REWRITES, "filter-repo": _REWRITES, "replace": _REWRITES,
     "update-ref": _REWRITES, "symbolic-ref": _REWRITES, "commit-tree": _REWRITES, "fast-import": _REWRITES,
-    "config": _SETS, "credential": _SETS, "update-index": _SETS,
+    "credential": _SETS, "update-index": _SETS,
 }  # fmt: skip
 # Options that run a program or write a file in whichever subcommand has them.
 _RUNNING: Final = (
@@ -140,62 +84,111 @@ def _before_files(texts: Sequence[str]) -> Sequence[str]:
 
 
 def _of_subcommand(name: str, texts: Sequence[str], unknown: bool) -> Risk:
-    options = [text for text in _before_files(texts) if text.startswith("-")]
-    others = [text for text in texts if not text.startswith("-")]
-    first = others[0] if others else ""
-
-    def has(letters: str, *long: str) -> bool:
-        return any(has_option(text, letters, long) for text in options)
-
     if name in _READING:
-        if name == "grep" and has("O"):
+        if name == "grep" and _Words(texts).has("O"):
             return _RUNS
         return Risk(_HIGH, "words not known yet") if unknown else _READS
-    match name:
-        case "checkout":
-            return _CHANGES if has("b", "--orphan") and not has("fB", "--force") and "--" not in texts else _DISCARDS
-        case "restore":
-            return _CHANGES if has("S", "--staged") and not has("W", "--worktree") else _DISCARDS
-        case "switch":
-            return _DISCARDS if has("fC", "--force", "--discard-changes", "--force-create") else _CHANGES
-        case "reset":
-            return _DISCARDS if has("", "--hard", "--merge", "--keep") or unknown else _CHANGES
-        case "branch":
-            if has("dDmMfcC", "--delete", "--move", "--force", "--copy", "--edit-description") or unknown:
-                return _REMOVES
-            return _READS if not others or has("l", "--list", "--contains", "--merged") else _CHANGES
-        case "tag":
-            if has("dfsu", "--delete", "--force", "--sign", "--local-user") or unknown:
-                return _REMOVES
-            return _READS if not others or has("l", "--list") else _CHANGES
-        case "stash":
-            if first in ("drop", "clear", "pop"):
-                return _REMOVES
-            return _READS if first in ("list", "show") else _CHANGES
-        case "remote":
-            if first in {"", "get-url"}:
-                return _READS
-            return Risk(_NORMAL, "reaches the network") if first == "show" else _SETS
-        case "config":
-            reading = has("l", "--get", "--get-all", "--list", "--get-regexp") or first in ("get", "list")
-            return _READS if reading and not has("e", "--edit", "--add", "--unset", "--replace-all") else _SETS
-        case "reflog":
-            return _REMOVES if first in ("expire", "delete", "drop") else _READS
-        case "worktree" | "submodule" | "bisect" | "lfs" | "notes":
-            if first in ("remove", "prune", "run", "foreach", "update", "deinit", "push", "unlock"):
-                return _RUNS if first in ("run", "foreach", "update") else _REMOVES
-            return _READS if first in ("list", "status") else _CHANGES
-        case "commit":
-            return Risk(_HIGH, "rewrites history") if has("", "--amend") else Risk(_NORMAL, "makes a commit")
-        case "add":
-            return Risk(_NORMAL, "stages files")
-        case "fetch" | "pull" | "clone" | "ls-remote":
-            if has("u" if name != "pull" else "", "--force") and name == "clone":
-                return _RUNS
-            return Risk(_NORMAL, "reaches the network") if not has("c") else _RUNS
-        case _ if name in _FIXED:
-            return _FIXED[name]
-        case _ if name in _CHANGING:
-            return _CHANGES
-        case _:
-            return Risk(_HIGH, "unknown git command")
+    if name in _JUDGED:
+        if unknown and name not in ("add", "commit"):
+            return Risk(_HIGH, "words not known yet")
+        return _JUDGED[name](_Words(texts))
+    if name in _FIXED:
+        return _FIXED[name]
+    return _CHANGES if name in _CHANGING else Risk(_HIGH, "unknown git command")
+
+
+class _Words:
+    """The words after a subcommand: `first` is the first one that is not an option."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self.options = [text for text in _before_files(texts) if text.startswith("-")]
+        self.others = [text for text in texts if not text.startswith("-")]
+        self.first = self.others[0] if self.others else ""
+
+    def has(self, letters: str, *options: str) -> bool:
+        """Whether one of these options is there."""
+        return any(has_option(text, letters, options) for text in self.options)
+
+
+def _checkout(words: _Words) -> Risk:
+    is_new = words.has("b", "--orphan") and not words.has("fB", "--force") and "--" not in words.texts
+    return _CHANGES if is_new else _DISCARDS
+
+
+def _restore(words: _Words) -> Risk:
+    return _CHANGES if words.has("S", "--staged") and not words.has("W", "--worktree") else _DISCARDS
+
+
+def _switch(words: _Words) -> Risk:
+    return _DISCARDS if words.has("fC", "--force", "--discard-changes", "--force-create") else _CHANGES
+
+
+def _reset(words: _Words) -> Risk:
+    return _DISCARDS if words.has("", "--hard", "--merge", "--keep") else _CHANGES
+
+
+def _branch(words: _Words) -> Risk:
+    if words.has("dDmMfcC", "--delete", "--move", "--force", "--copy", "--edit-description"):
+        return _REMOVES
+    return _READS if not words.others or words.has("l", "--list", "--contains", "--merged") else _CHANGES
+
+
+def _tag(words: _Words) -> Risk:
+    if words.has("dfsu", "--delete", "--force", "--sign", "--local-user"):
+        return _REMOVES
+    return _READS if not words.others or words.has("l", "--list") else _CHANGES
+
+
+def _stash(words: _Words) -> Risk:
+    if words.first in ("drop", "clear", "pop"):
+        return _REMOVES
+    return _READS if words.first in ("list", "show") else _CHANGES
+
+
+def _remote(words: _Words) -> Risk:
+    if words.first in ("", "get-url"):
+        return _READS
+    return _NETWORK if words.first == "show" else _SETS
+
+
+def _config(words: _Words) -> Risk:
+    if len(words.texts) == 1 and words.first:
+        return _READS
+    reads = words.has("l", "--get", "--get-all", "--list", "--get-regexp") or words.first in ("get", "list")
+    return _READS if reads and not words.has("e", "--edit", "--add", "--unset", "--replace-all") else _SETS
+
+
+def _nested(words: _Words) -> Risk:
+    """Subcommands that have subcommands of their own."""
+    if words.first in ("run", "foreach", "update", "visualize", "view"):
+        return _RUNS
+    if words.first in ("remove", "prune", "deinit", "push", "unlock", "expire", "delete", "drop", "reset"):
+        return _REMOVES
+    return _READS if words.first in ("list", "status", "log") else _CHANGES
+
+
+def _reflog(words: _Words) -> Risk:
+    return _REMOVES if words.first in ("expire", "delete", "drop") else _READS
+
+
+def _network(words: _Words) -> Risk:
+    return _RUNS if words.has("cu") else _NETWORK
+
+
+_JUDGED: Final[dict[str, Callable[[_Words], Risk]]] = {
+    "checkout": _checkout,
+    "restore": _restore,
+    "switch": _switch,
+    "reset": _reset,
+    "branch": _branch,
+    "tag": _tag,
+    "stash": _stash,
+    "remote": _remote,
+    "config": _config,
+    "reflog": _reflog,
+    **dict.fromkeys(("worktree", "submodule", "bisect", "lfs", "notes"), _nested),
+    **dict.fromkeys(("fetch", "pull", "clone", "ls-remote"), _network),
+    "commit": lambda words: _REWRITES if words.has("", "--amend") else Risk(_NORMAL, "makes a commit"),
+    "add": lambda _: Risk(_NORMAL, "stages files"),
+}

@@ -9,10 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Final, NoReturn, Self, TypeAlias
-
-import rfc8785
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
@@ -235,6 +232,12 @@ def canonical(value: Json) -> bytes:
     try:
         if _is_plain(value):
             return _WRITER.encode(value).encode()
+    except (RecursionError, UnicodeEncodeError):
+        _refuse_inexact(value)
+        raise JsonError("cannot be written as canonical JSON") from None
+    import rfc8785  # noqa: PLC0415  # most values do not need it, and hooks must start fast
+
+    try:
         if _has_written(value):
             _refuse_inexact(value)
         return rfc8785.dumps(value)
@@ -269,6 +272,8 @@ def _is_exact(number: int) -> bool:
     """Whether a double represents this integer exactly and is written with the same digits, such as 10**20."""
     if abs(number) < 2**53:
         return True
+    from decimal import Decimal  # noqa: PLC0415  # hooks must start fast
+
     try:
         return Decimal(repr(float(number))) == number
     except OverflowError:
@@ -320,10 +325,17 @@ def _refuse_inexact_value(path: str, node: Json) -> None:
         raise JsonError(f"the integer {_digits(node)} is too large to be exact as a double", path, hint)
     if isinstance(node, float) and not math.isfinite(node):
         raise JsonError(f"{node} is not a JSON number", path, hint)
-    if isinstance(node, WrittenNumber) and Decimal(node.text) != Decimal(float.__repr__(node)):
+    if isinstance(node, WrittenNumber) and not _is_exact_text(node):
         raise JsonError(f"the number {node.text} has more digits than a double holds", path, hint)
     if isinstance(node, str) and _has_lone_surrogate(node):
         raise JsonError("a lone surrogate", path)
+
+
+def _is_exact_text(number: WrittenNumber) -> bool:
+    """Whether a double represents the number exactly as it was written."""
+    from decimal import Decimal  # noqa: PLC0415  # hooks must start fast
+
+    return Decimal(number.text) == Decimal(float.__repr__(number))
 
 
 def plain(value: Json) -> str:
@@ -349,7 +361,7 @@ def _spell(value: Json, line: str) -> str:
         case WrittenNumber():
             return _plain_number(value.text)
         case float():
-            return rfc8785.dumps(value).decode() if math.isfinite(value) else float.__repr__(value)
+            return _shortest(value) if math.isfinite(value) else float.__repr__(value)
         case str():
             return json.dumps(value, ensure_ascii=False)
         case list():
@@ -363,8 +375,16 @@ def _spell(value: Json, line: str) -> str:
             return f"{{{','.join(fields)}{line}}}" if fields else "{}"
 
 
+def _shortest(number: float) -> str:
+    import rfc8785  # noqa: PLC0415  # hooks must start fast
+
+    return rfc8785.dumps(number).decode()
+
+
 def _plain_number(text: str) -> str:
     """A number as it was written, without its exponent, unless that would make it very long."""
+    from decimal import Decimal  # noqa: PLC0415  # hooks must start fast
+
     number = Decimal(text)
     exponent = number.as_tuple().exponent
     is_short = isinstance(exponent, int) and -_LARGEST_PLAIN_EXPONENT - len(text) <= exponent <= _LARGEST_PLAIN_EXPONENT

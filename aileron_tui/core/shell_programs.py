@@ -96,7 +96,7 @@ PROGRAMS: Final = {
         bwrap firejail flock setsid start-stop-daemon busybox toybox proxychains proxychains4 torsocks unbuffer rlwrap
         faketime fakeroot numactl taskset chrt cgexec prlimit setarch linux32 linux64 ssh-agent dbus-run-session
         xvfb-run pipexec ld.so hyperfine direnv vim vi nvim view ex ed emacs emacsclient nano pico micro less more most
-        osascript automator open xdg-open""",
+        pwsh powershell cmd osascript automator open xdg-open""",
     ),
     **_table(
         _HIGH, _REMOTE, "ssh scp sftp rsync rclone nc ncat netcat socat telnet ftp lftp tftp mosh autossh rsh rcp"
@@ -130,17 +130,19 @@ PROGRAMS: Final = {
         """psql mysql mariadb sqlite3 sqlite mongo mongosh redis-cli cqlsh clickhouse-client sqlcmd aws gcloud gsutil az
         doctl s3cmd mc vault consul etcdctl nomad dropdb createdb pg_restore mysqladmin influx duckdb""",
     ),
-    **_table(_HIGH, _SHELL, "alias unalias trap enable bind complete compopt fc let hash mapfile readarray coproc"),
+    **_table(
+        _HIGH, _SHELL, "alias unalias trap enable bind complete compopt fc let hash mapfile readarray coproc shopt set"
+    ),
     **_table(_HIGH, "controls the gate", "aileron aileron-tui"),
     **_table(_HIGH, "runs an agent", "claude codex gemini copilot opencode qwen goose aider cursor-agent amp"),
     **_table(
         _LOW,
         "only reads",
-        """ls dir vdir cat head tail wc grep egrep fgrep stat du df pwd echo whoami id groups users uname arch nproc free
-        uptime basename dirname realpath readlink cut tr nl tac rev cmp comm md5sum sha1sum sha224sum sha256sum
-        sha384sum sha512sum b2sum cksum sum shasum printenv ps true false : sleep seq jq fold paste join expand unexpand
-        strings od hexdump lsblk lscpu lsof tty logname locale which whereis type nm objdump readelf size
-        pgrep pidof column numfmt factor expr tsort look cal getconf zcat zgrep bzcat xzcat""",
+        """ls dir vdir cat head tail wc grep egrep fgrep stat du df pwd echo whoami id groups users uname arch nproc
+        free uptime basename dirname realpath readlink cut tr nl tac rev cmp comm md5sum sha1sum sha224sum sha256sum
+        sha384sum sha512sum b2sum cksum sum shasum ps true false : sleep seq jq fold paste join expand unexpand
+        strings od hexdump lsblk lscpu tty logname locale which whereis type readelf
+        pgrep pidof column numfmt factor expr tsort look cal getconf zcat bzcat xzcat""",
     ),
     "sort": _reads("oT", "--output", "--compress-program", "--temporary-directory", "--files0-from"),
     "uniq": _reads(most_files=1),
@@ -160,14 +162,16 @@ PROGRAMS: Final = {
     "find": _reads(
         "", "-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"
     ),
-    "test": _reads("v"),
+    "test": _reads("vR"),
+    "lsof": _reads("D"),
+    "printenv": ProgramRisk(_NORMAL, "shows variables"),
     "printf": _reads("v"),
     "tee": ProgramRisk(_LOW, "only reads", most_files=0),
     "chmod": ProgramRisk(_NORMAL, _ACCESS, "R", ("--recursive",)),
     "tar": ProgramRisk(
         _NORMAL,
         "packs or unpacks files",
-        "IFP",
+        "IFPC",
         (
             *("--checkpoint-action", "--use-compress-program", "--to-command", "--info-script", "--new-volume-script"),
             *("--rsh-command", "--rmt-command", "--absolute-names", "--remove-files", "--unlink-first"),
@@ -179,7 +183,7 @@ PROGRAMS: Final = {
     "curl": ProgramRisk(
         _NORMAL,
         "may leak data by URL",
-        "dFTXKQoOJtEbcuUxHAe",
+        "dFTXKQoOJtEbcuUxHAewDn",
         (
             *("--data", "--data-ascii", "--data-binary", "--data-raw", "--data-urlencode", "--form", "--form-string"),
             *("--upload-file", "--request", "--config", "--quote", "--output", "--output-dir", "--remote-name"),
@@ -187,7 +191,16 @@ PROGRAMS: Final = {
             *("--user", "--header", "--proxy", "--netrc", "--netrc-file", "--cert", "--key", "--libcurl", "--trace"),
             *("--trace-ascii", "--dump-header", "--stderr", "--mail-from", "--telnet-option", "--engine", "--hsts"),
             *("--alt-svc", "--etag-save", "--create-dirs", "--unix-socket", "--abstract-unix-socket", "--variable"),
-            *("--expand-data", "--expand-url", "--next", "--resolve", "--connect-to", "--preproxy", "--interface"),
+            *(
+                "--expand-data",
+                "--expand-url",
+                "--next",
+                "--resolve",
+                "--connect-to",
+                "--preproxy",
+                "--interface",
+                "--write-out",
+            ),
         ),
     ),
     "wget": ProgramRisk(

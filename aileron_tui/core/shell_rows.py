@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from aileron_tui.core.program_risk import variables_set
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.shell_parts import ShellParts
 
@@ -14,11 +15,18 @@ def shell_rows(command: ShellParts) -> Iterator[Row]:
     """Rows that this program adds below the command. A part is one line, so that it cannot look like several."""
     parts = command.parts
     if len(parts) > 1:
-        lines = [f"{number}. {_one_line(part.text)}" for number, part in enumerate(parts[:_MOST_LISTED], start=1)]
+        lines = [
+            f"{number}. {'inside: ' if part.is_nested else ''}{_one_line(part.text)}"
+            for number, part in enumerate(parts[:_MOST_LISTED], start=1)
+        ]
         if len(parts) > _MOST_LISTED:
             lines.append(f"… and {len(parts) - _MOST_LISTED:,} more")
         yield Row(f"{len(parts):,} parts", "\n".join(lines), multiline=True)
-    names = dict.fromkeys(name for part in parts for name, _ in part.assignments)
+    if command.has_heredoc:
+        yield Row("Heredoc", "lines of the command are the input of a program")
+    names = dict.fromkeys(
+        name for part in parts for name in (*(one for one, _ in part.assignments), *variables_set(part.words))
+    )
     if names:
         yield _list("Sets", names)
     redirections = dict.fromkeys(

@@ -58,10 +58,9 @@ def _names(text: str) -> frozenset[str]:
 
 _PACKAGES: Final = "installs or runs packages"
 _NODE: Final = Subcommands(
-    low=_names("ls, list, view, outdated, why, root, bin, help"),
     high=_names(
         "publish, unpublish, deprecate, dist-tag, owner, access, token, login, logout, adduser, team, hook, org, star, "
-        "profile, config, set, exec, x, dlx, explore, edit, cache clean, npm, prune"
+        "profile, config, set, explore, edit, cache clean, npm, prune, pkg"
     ),
     reason=_PACKAGES,
     valued=frozenset({"--prefix", "-C", "--filter", "--cwd", "--dir", "-w", "--workspace"}),
@@ -92,8 +91,9 @@ SUBCOMMANDS: Final = {
     ),
     "gh": Subcommands(
         normal=_names(
-            "pr view, pr list, pr diff, pr status, pr checks, issue view, issue list, issue status, run list, run view, "
-            "repo view, repo list, release list, release view, workflow list, workflow view, auth status, search, status"
+            "pr view, pr list, pr diff, pr status, pr checks, issue view, issue list, issue status, run list, "
+            "run view, repo view, repo list, release list, release view, workflow list, workflow view, "
+            "auth status, search, status"
         ),
         other=_HIGH,
         reason="reads from GitHub",
@@ -104,7 +104,6 @@ SUBCOMMANDS: Final = {
         reason="reads from GitLab",
     ),
     "cargo": Subcommands(
-        low=_names("tree, metadata, search, --version, version, help"),
         high=_names("publish, yank, owner, login, logout, install, uninstall"),
         reason="builds or tests",
         options=("--config",),
@@ -120,7 +119,6 @@ SUBCOMMANDS: Final = {
     **dict.fromkeys(
         ("poetry", "uv", "hatch", "flit", "pdm"),
         Subcommands(
-            low=_names("show, version, tree, pip list, pip show"),
             high=_names("publish, config, self, source, upload, auth"),
             reason=_PACKAGES,
         ),
@@ -129,8 +127,8 @@ SUBCOMMANDS: Final = {
         low=_names("list, search, info"), high=_names("push, yank, owner, signin, exec"), reason=_PACKAGES
     ),
     "go": Subcommands(
-        low=_names("version, list, doc, help"),
-        high=_names("generate, tool"),
+        low=_names("version, help"),
+        high=_names("generate, tool, env"),
         reason="builds or tests",
         high_reason="runs other programs",
         options=("-exec", "-toolexec", "-vettool", "--exec", "--toolexec", "--vettool", "-overlay", "-modfile", "-o"),
@@ -144,7 +142,14 @@ SUBCOMMANDS: Final = {
     ),
     "dotnet": Subcommands(high=_names("nuget push, nuget delete, publish, user-secrets"), reason="builds or tests"),
     "composer": Subcommands(high=_names("config, global, exec"), reason=_PACKAGES),
-    "openssl": Subcommands(
-        low=_names("version, dgst, x509"), high=_names("s_client, s_server"), reason="effect unknown"
+    **dict.fromkeys(
+        ("hg", "svn", "jj", "fossil", "bzr"),
+        Subcommands(
+            low=_names("status, st, diff, log, info, cat, annotate, blame"),
+            high=_names("push, commit, ci, git push, purge, revert, strip, email, serve, delete, remove, rm, import"),
+            reason="changes the repository",
+            options=("--config", "--extcmd", "--diff-cmd", "--config-option", "--config-toml", "--tool"),
+        ),
     ),
+    "openssl": Subcommands(high=_names("s_client, s_server"), reason="effect unknown"),
 }

@@ -6,17 +6,10 @@ from typing import Final
 from aileron_tui.core.values import dataclass
 
 _SPECIAL: Final = re.compile(r"""(?<!\\)(?:\\\\)*[|&;()<>$`"'\s]""")
-_BRACES: Final = re.compile(r"(?<!\\)\{(?!\})")
-_PATTERN: Final = re.compile(r"(?<!\\)[*?\[]")
+_BRACES: Final = re.compile(r"(?<!\\)(?:\\\\)*\{(?!\})")
+_PATTERN: Final = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_IN_QUOTES: Final = re.compile(r'\\([\\"$`])|\\\n')
-_VARIABLE: Final = r"[A-Za-z_]\w*"
-_EXPANSION: Final = re.compile(
-    rf"""\$(?:{_VARIABLE}|[0-9@*\#?$!-]|\{{
-    (?:[0-9@*\#?$!-]|[\#!]?{_VARIABLE}(?:\[(?:[@*]|[0-9]+)\])?)
-    (?:(?::?[-+=?]|\#\#?|%%?|//?|\^\^?|,,?)[\w\ ./:%*?=+~,-]*|:[0-9]+(?::[0-9]+)?)?\}})""",
-    re.VERBOSE | re.ASCII,
-)
 
 
 class UnknownSyntax(Exception):
@@ -46,7 +39,7 @@ def plain_text(text: str) -> ShellWord:
     """The word that is written without quotes."""
     if _SPECIAL.search(text) or text.startswith("#"):
         raise UnknownSyntax
-    if _BRACES.search(text):
+    if _BRACES.search(text):  # `{}` stays as it is
         return ShellWord("", is_known=False)
     return ShellWord(_ESCAPED.sub(r"\1", text), has_pattern=bool(_PATTERN.search(text)))
 
@@ -54,8 +47,3 @@ def plain_text(text: str) -> ShellWord:
 def quoted_text(text: str) -> str:
     """What is between double quotes that have no expansion in them."""
     return _ESCAPED_IN_QUOTES.sub(lambda found: found[1] or "", text)
-
-
-def is_plain_expansion(text: str) -> bool:
-    """Whether `$…` only stands for the value of a variable, or a part of it, and evaluates nothing."""
-    return bool(_EXPANSION.fullmatch(text))

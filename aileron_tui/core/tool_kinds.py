@@ -7,107 +7,10 @@ The names and args are those of Claude Code 2.1.325, Codex 0.166, Gemini CLI 0.6
 opencode 1.18.
 """
 
-from collections.abc import Callable
-from enum import StrEnum
 from typing import Final
 
-from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.core.values import dataclass
-
-
-class ToolUse(StrEnum):
-    """What a tool is for."""
-
-    SHELL = "shell"
-    WRITE = "write"
-    EDIT = "edit"
-    PATCH = "patch"
-    NOTEBOOK = "notebook"
-    READ = "read"
-    FETCH = "fetch"
-    SEARCH = "search the web"
-    NOTES = "notes"
-    OTHER = "other"
-
-
-class ArgRole(StrEnum):
-    """What an arg means for the prompt. PLAIN ones only have a row."""
-
-    PLAIN = "plain"
-    COMMAND = "command"
-    FOLDER = "folder"
-    PATH = "path"
-    PATTERN = "pattern"
-    URL = "url"
-    CONTENT = "content"
-    OLD = "old"
-    NEW = "new"
-    EVERY = "every"
-    EDITS = "edits"
-    PATCH = "patch"
-    WORDS = "words"
-    POWER = "power"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolArgument:
-    """One arg of a tool: its name, its type as JSON, the label of its row and its role. One with `?` is optional."""
-
-    name: str
-    label: str
-    type: str = "text"
-    role: ArgRole = ArgRole.PLAIN
-    optional: bool = False
-
-    def fits(self, args: JsonObject) -> bool:
-        """Whether the arg has its type, or is absent although it is optional."""
-        value = args.get(self.name)
-        return self.optional if value is None else _TYPES[self.type](value)
-
-
-_TYPES: Final[dict[str, Callable[[Json], bool]]] = {
-    "text": lambda value: isinstance(value, str),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "flag": lambda value: isinstance(value, bool),
-    "texts": lambda value: isinstance(value, str) or _is_list_of_texts(value),
-    "list": lambda value: isinstance(value, list),
-    "object": lambda value: isinstance(value, dict),
-}
-
-
-def _is_list_of_texts(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolKind:
-    """A tool under all names that it has with these args. `reason` is why it has its risk, in a few words.
-
-    `is_loose` means that the tool also replaces text that is only similar to what it was given.
-    """
-
-    names: tuple[str, ...]
-    use: ToolUse
-    question: str
-    arguments: tuple[ToolArgument, ...]
-    reason: str = "effect unknown"
-    is_loose: bool = False
-
-    def first(self, role: ArgRole) -> ToolArgument | None:
-        """The first arg with this role."""
-        return next((argument for argument in self.arguments if argument.role is role), None)
-
-    def text(self, role: ArgRole, args: JsonObject) -> str:
-        """The text of the arg with this role, or ""."""
-        argument = self.first(role)
-        value = args.get(argument.name) if argument else None
-        return value if isinstance(value, str) else ""
-
-    def texts(self, role: ArgRole, args: JsonObject) -> tuple[str, ...]:
-        """The texts of every arg with this role. An arg may be a list of them."""
-        values = (args.get(argument.name) for argument in self.arguments if argument.role is role)
-        lists = (value if isinstance(value, list) else [value] for value in values)
-        return tuple(text for values in lists for text in values if isinstance(text, str))
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.tool_kind import ArgRole, ToolArgument, ToolKind, ToolUse
 
 
 def kind_of(tool: str, args: JsonObject) -> ToolKind | None:
@@ -428,12 +331,7 @@ KINDS: Final = (
             ),
         ),
     ),
-    ToolKind(
-        ("BashOutput",),
-        ToolUse.READ,
-        _READ,
-        (_arg("bash_id", "Shell"), _arg("filter?", "Filter")),
-    ),
+    ToolKind(("BashOutput",), ToolUse.READ, _READ, (_arg("bash_id", "Shell"), _arg("filter?", "Filter"))),
     ToolKind(("read_bash",), ToolUse.READ, _READ, (_arg("shellId", "Shell"), _number("delay", "Wait"))),
     ToolKind(("list_bash", "list_agents"), ToolUse.READ, _READ, ()),
     # The web

@@ -14,7 +14,8 @@ from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.shell_risk import shell_warnings
 from aileron_tui.core.shell_rows import shell_rows
 from aileron_tui.core.tool_call import FileFacts, NamedPath, ToolCall, ToolPrompt
-from aileron_tui.core.tool_kinds import ArgRole, ToolUse, is_known_tool
+from aileron_tui.core.tool_kind import ArgRole, ToolUse
+from aileron_tui.core.tool_kinds import is_known_tool
 from aileron_tui.core.tool_paths import absolute
 from aileron_tui.core.tool_places import place_rows, place_warnings
 from aileron_tui.core.tool_reading import ToolReading, read_call

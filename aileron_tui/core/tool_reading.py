@@ -4,7 +4,8 @@ from aileron_tui.core.file_changes import changed_paths
 from aileron_tui.core.shell_parts import ShellParts, take_apart
 from aileron_tui.core.shell_rows import written_targets
 from aileron_tui.core.tool_call import ToolCall
-from aileron_tui.core.tool_kinds import ArgRole, ToolKind, ToolUse, kind_of, unknown_names
+from aileron_tui.core.tool_kind import ArgRole, ToolKind, ToolUse
+from aileron_tui.core.tool_kinds import kind_of, unknown_names
 from aileron_tui.core.tool_names import ToolName, tool_name
 from aileron_tui.core.tool_paths import absolute
 from aileron_tui.core.tool_places import Place

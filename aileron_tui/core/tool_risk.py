@@ -8,7 +8,8 @@ from aileron_tui.core.risk import Risk, RiskLevel, RiskRule
 from aileron_tui.core.risk_words import Effect, risk_word
 from aileron_tui.core.shell_risk import NOT_TAKEN_APART, command_risk
 from aileron_tui.core.tool_call import FileFacts, ToolCall
-from aileron_tui.core.tool_kinds import ToolKind, ToolUse, uses_of
+from aileron_tui.core.tool_kind import ToolKind, ToolUse
+from aileron_tui.core.tool_kinds import uses_of
 from aileron_tui.core.tool_names import ToolName
 from aileron_tui.core.tool_places import is_outside, protection
 from aileron_tui.core.tool_reading import ToolReading

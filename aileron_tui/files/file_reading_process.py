@@ -22,15 +22,15 @@ def look(path: str, refused: Sequence[str], *, needs_text: bool) -> dict[str, st
     """What is at an absolute path. Opens nothing but a regular file, and never waits for a device or a pipe."""
     if not path.startswith("/") or "\0" in path:
         return _facts("unknown", problem="its path is not absolute")
+    written = os.path.normpath(path)
+    if why := _refusal(written, refused):
+        return _facts("other", written, problem=why)
     try:
         resolved = os.path.realpath(path)
     except (OSError, ValueError) as error:
         return _facts("unknown", problem=f"its path cannot be resolved: {_why(error)}")
-    for name in (os.path.normpath(path), resolved):
-        if any(_is_in(name, folder) for folder in _SYSTEM):
-            return _facts("other", resolved, problem="the gate does not read files of the system")
-        if any(_is_in(name, folder) for folder in refused):
-            return _facts("other", resolved, problem="the gate does not read its own files")
+    if why := _refusal(resolved, refused):
+        return _facts("other", resolved, problem=why)
     try:
         found = os.lstat(resolved)
         kind = _KINDS.get(stat.S_IFMT(found.st_mode), "other")
@@ -41,6 +41,13 @@ def look(path: str, refused: Sequence[str], *, needs_text: bool) -> dict[str, st
     if kind != "file":
         return _facts(kind, resolved, problem="it is not a regular file" if needs_text else "")
     return _read(resolved) if needs_text else _facts(kind, resolved) | {"modified": found.st_mtime}
+
+
+def _refusal(path: str, refused: Sequence[str]) -> str:
+    """Why nothing at this path is read, or ""."""
+    if any(_is_in(path, folder) for folder in _SYSTEM):
+        return "the gate does not read files of the system"
+    return "the gate does not read its own files" if any(_is_in(path, folder) for folder in refused) else ""
 
 
 def _read(resolved: str) -> dict[str, str | float | None]:

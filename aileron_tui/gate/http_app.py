@@ -7,7 +7,7 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
@@ -52,6 +52,9 @@ from aileron_tui.gate.viewer_sessions import ViewerSession, ViewerSessions
 if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
 
+Doors = Callable[["Gate", HeldCalls], Iterable[Route]]
+"""More routes for agents, which `cli` puts onto the server of a gate."""
+
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 _CLIENT_CLOSED: Final = 499
 _RETRY_SECONDS: Final = 5
@@ -60,7 +63,7 @@ _RETRY_SECONDS: Final = 5
 class GateApp:
     """The ASGI application. `close` ends the responses that are held open."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the last four are optional
         self,
         gate: "Gate",
         origin_check: OriginCheck,
@@ -68,6 +71,7 @@ class GateApp:
         limits: HttpLimits | None = None,
         gate_log: GateLog | None = None,
         clock: Callable[[], float] = time.time,
+        doors: "Doors | None" = None,
     ) -> None:
         self._gate = gate
         self._origin_check = origin_check
@@ -89,6 +93,7 @@ class GateApp:
                 *PermissionRoutes(gate, held).routes,
                 *ApproverRoutes(gate, self.sessions, self._watchers).routes,
                 *ViewerRoutes(gate, self.viewers, self._viewing).routes,
+                *(doors(gate, held) if doors else ()),
             )
         )
 
@@ -136,14 +141,20 @@ class GateApp:
         try:
             return await self._route(http_request)
         except Refusal as refusal:
+            if http_request.refused:
+                return http_request.refused(refusal)
             return reply_response(refusal.reply, refusal.headers)
         except AileronError as error:
+            if http_request.refused:
+                return http_request.refused(error)
             self._gate_log.note("failed", str(error))
             return reply_response(Refusal(503, "unavailable", error.title).reply)
         except (MemoryError, OSError, RuntimeError) as error:
             if not (why := shortage(error)):
                 raise
             self._gate_log.note("failed", why)
+            if http_request.refused:
+                return http_request.refused(AileronError(why))
             return reply_response(Refusal(503, "unavailable", f"{why}; try again").reply)
 
     async def _route(self, http_request: HttpRequest) -> Response:
@@ -162,6 +173,8 @@ class GateApp:
         route, path_params, allowed_methods = self.table.find(method, segments or [])
         if unreadable and (route is None or route.access is not RouteAccess.OPEN):
             raise unreadable
+        if route is not None and isinstance(http_request.caller, AgentCaller):
+            http_request.refused = route.refused
         self._take_connection(http_request)
         if isinstance(http_request.caller, AgentCaller):
             self._check_rate(http_request, http_request.caller)

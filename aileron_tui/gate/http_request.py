@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import field
 from typing import Final, NoReturn, TypeAlias
@@ -83,13 +83,17 @@ class BodyRates:
 
 @dataclass(slots=True)
 class HttpRequest:
-    """An HTTP request with its caller and its path parameters."""
+    """An HTTP request with its caller and its path parameters.
+
+    `refused` makes the response to an error, for a route whose callers do not understand the usual one.
+    """
 
     raw: Request
     limits: HttpLimits
     caller: "Caller | None" = None
     body_rates: BodyRates | None = None
     path_params: Mapping[str, str] = field(default_factory=dict)
+    refused: "Callable[[Exception], Response] | None" = None
 
     @property
     def on_socket(self) -> bool:
@@ -117,8 +121,8 @@ class HttpRequest:
             raise unauthorized()
         return self.caller
 
-    async def body(self, size: int, fields: Collection[str], *, optional: bool = False) -> JsonObject:
-        """Reads the JSON body, which may only have these fields."""
+    async def body(self, size: int, fields: Collection[str] | None, *, optional: bool = False) -> JsonObject:
+        """Reads the JSON body, which may only have these fields; any if None."""
         data = await self._read_body(size)
         if not data and optional:
             return {}
@@ -129,7 +133,7 @@ class HttpRequest:
             body = await work_on(len(data), lambda: read_object(data, self.limits.json(size)))
         except JsonError as error:
             raise invalid_body(error) from None
-        if unknown := sorted(body.keys() - set(fields)):
+        if fields is not None and (unknown := sorted(body.keys() - set(fields))):
             allowed = ", ".join(sorted(fields)) or "none"
             _refuse_unknown("field", unknown, allowed, "invalid_body")
         return body

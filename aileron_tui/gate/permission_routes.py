@@ -78,7 +78,7 @@ class PermissionRoutes:
     async def outcome(self, http_request: HttpRequest) -> Response:
         """Takes the report about a tool call."""
         http_request.query()
-        report = _read_report(await http_request.body(http_request.limits.call_bytes, _REPORTED))
+        report = read_report(await http_request.body(http_request.limits.call_bytes, _REPORTED))
         id_ = http_request.path_params["id"]
         return reply_response(await self._gate.report_outcome(id_, report, agent=http_request.agent.name))
 
@@ -87,7 +87,7 @@ class PermissionRoutes:
         http_request.query()
         body = await http_request.body(http_request.limits.call_bytes, _REPORTED | {"session", "call_id"})
         session, call_id = _text(body, "session"), _text(body, "call_id", required=True)
-        report = _read_report({name: value for name, value in body.items() if name in _REPORTED})
+        report = read_report({name: value for name, value in body.items() if name in _REPORTED})
         agent = http_request.agent.name
         return reply_response(await self._gate.report_call_outcome(session, call_id, report, agent=agent))
 
@@ -133,7 +133,8 @@ def read_question(body: JsonObject, agent: str) -> ToolQuestion:
     return ToolQuestion(call, asker, door, tool_fingerprint(agent, texts["session"], call_id))
 
 
-def _read_report(body: JsonObject) -> JsonObject:
+def read_report(body: JsonObject) -> JsonObject:
+    """Reads the report about a tool call. Raises a Refusal that names the field that is wrong."""
     if body.get("status") not in _STATUSES:
         raise invalid_body(JsonError(f"expected one of {', '.join(_STATUSES)}", "$.status"))
     if not isinstance(executed := body.get("input", {}), dict):

@@ -25,12 +25,16 @@ class RouteAccess(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A method and a path; `{name}` in the path matches one segment."""
+    """A method and a path; `{name}` in the path matches one segment.
+
+    `refused` makes the response to an error, if callers of this route do not understand the usual one.
+    """
 
     method: str
     path: str
     access: RouteAccess
     handler: Handler
+    refused: Callable[[Exception], Response] | None = None
 
     def match(self, segments: list[str]) -> Mapping[str, str] | None:
         """Returns the path parameters if the path matches this route."""

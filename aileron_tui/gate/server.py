@@ -25,7 +25,7 @@ from aileron_tui.files.private_files import write_private
 from aileron_tui.gate import approver_socket
 from aileron_tui.gate.gate_connection import GateConnection, GateServer
 from aileron_tui.gate.gate_log import GateLog, GateLogHandler
-from aileron_tui.gate.http_app import GateApp
+from aileron_tui.gate.http_app import Doors, GateApp
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
 from aileron_tui.ledger.file_names import FILE as LEDGER_NAME
@@ -93,7 +93,7 @@ def bind(address: ListenAddress) -> socket.socket:
 
 
 @asynccontextmanager
-async def serving(  # noqa: PLR0913  # the last three are optional
+async def serving(  # noqa: PLR0913  # the last four are optional
     gate: "Gate",
     host: str = DEFAULT_HOST,
     port: int = 0,
@@ -101,6 +101,7 @@ async def serving(  # noqa: PLR0913  # the last three are optional
     limits: HttpLimits | None = None,
     gate_log: GateLog | None = None,
     socket_folder: Path | None = None,
+    doors: Doors | None = None,
 ) -> AsyncIterator[str]:
     """Serves an already started gate on this machine during the block; yields its URL."""
     with ExitStack() as stack:
@@ -108,7 +109,7 @@ async def serving(  # noqa: PLR0913  # the last three are optional
         origin_check = OriginCheck(host, int(listeners[0].getsockname()[1]))
         if socket_folder is not None:
             listeners.append(stack.enter_context(approver_socket.bound(socket_folder)))
-        async with _serve(GateApp(gate, origin_check, limits=limits, gate_log=gate_log), listeners):
+        async with _serve(GateApp(gate, origin_check, limits=limits, gate_log=gate_log, doors=doors), listeners):
             yield origin_check.url
 
 
@@ -149,6 +150,7 @@ async def run(  # noqa: PLR0913  # the last one is optional
     output: TextIO,
     gate_log: GateLog,
     own_process: bool = False,
+    doors: Doors | None = None,
 ) -> None:
     """Runs a complete gate: starts it, prints its address, and stops it on SIGINT or SIGTERM.
 
@@ -170,7 +172,7 @@ async def run(  # noqa: PLR0913  # the last one is optional
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, on_signal)
     try:
-        async with started_gate(gate, data, address, gate_log) as discovery_info:
+        async with started_gate(gate, data, address, gate_log, doors) as discovery_info:
             output.write(json.dumps(discovery_info) + "\n")
             output.flush()
             gate_log.note(
@@ -188,7 +190,7 @@ async def run(  # noqa: PLR0913  # the last one is optional
 
 @asynccontextmanager
 async def started_gate(
-    gate: "Gate", data: Path, address: ListenAddress, gate_log: GateLog
+    gate: "Gate", data: Path, address: ListenAddress, gate_log: GateLog, doors: Doors | None = None
 ) -> AsyncIterator[dict[str, str]]:
     """Starts, serves and announces a gate during the block; yields its address."""
     # Bind before the gate starts, so that a port in use leaves no entries in the ledger.
@@ -203,7 +205,7 @@ async def started_gate(
                 with ExitStack() as stack:
                     approver_listener = _bind_socket(stack, data, gate_log)
                     listeners = [listener, *([approver_listener] if approver_listener else [])]
-                    async with _serve(GateApp(gate, origin_check, gate_log=gate_log), listeners):
+                    async with _serve(GateApp(gate, origin_check, gate_log=gate_log, doors=doors), listeners):
                         token_file = gate.default_token_file()
                         path = data / approver_socket.SOCKET_FILE if approver_listener else None
                         with _announce(gate.instance, origin_check.url, token_file, data, path) as discovery_info:

@@ -6,7 +6,6 @@ The user of a port is known only on Linux. A Unix socket is also protected by it
 import os
 import socket
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -50,10 +49,14 @@ def listening_user(connection: socket.socket) -> int | None:
             return None
         host, port = connection.getpeername()[:2]
         packed = socket.inet_pton(connection.family, host)
-        users = dict(_listening_users(port))
+        exact = "".join(f"{word:08X}" for word in struct.unpack(f"={len(packed) // 4}I", packed))
+        users: dict[str, int] = {}
+        for table in _TABLES:
+            users |= _listening_users(table, port)
+            if exact in users:  # the kernel prefers the exact address
+                break
     except (OSError, ValueError, IndexError):
         return None
-    exact = "".join(f"{word:08X}" for word in struct.unpack(f"={len(packed) // 4}I", packed))
     return next((users[host_hex] for host_hex in (exact, "0" * len(exact), "0" * 32) if host_hex in users), None)
 
 
@@ -62,12 +65,18 @@ def trusted_users() -> frozenset[int]:
     return frozenset({_ROOT, os.geteuid()})
 
 
-def _listening_users(port: int) -> Iterator[tuple[str, int]]:
-    for table in _TABLES:
-        if not Path(table).exists():  # a system without IPv6
-            continue
-        for line in Path(table).read_text("ascii").splitlines()[1:]:
+def _listening_users(table: str, port: int) -> dict[str, int]:
+    """The users that listen on a port, by address. A table can be long, but Linux puts those that listen first."""
+    users: dict[str, int] = {}
+    if not Path(table).exists():  # a system without IPv6
+        return users
+    with Path(table).open(encoding="ascii") as lines:
+        next(lines, "")
+        for line in lines:
             row = line.split()
+            if row[3] != _LISTEN_STATE:
+                break
             host_hex, _, number = row[1].partition(":")
-            if row[3] == _LISTEN_STATE and int(number, 16) == port:
-                yield host_hex, int(row[7])
+            if int(number, 16) == port:
+                users[host_hex] = int(row[7])
+    return users

@@ -13,6 +13,7 @@ import httpx
 from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_log import GateLog
+from aileron_tui.gate.http_app import Doors
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.server import serving
 from aileron_tui.signing.key_store import UnlockedKey
@@ -74,12 +75,14 @@ class ServedGate:
 
 
 @asynccontextmanager
-async def served_gate(env: GateEnv, limits: HttpLimits | None = None) -> AsyncIterator[ServedGate]:
+async def served_gate(
+    env: GateEnv, limits: HttpLimits | None = None, doors: Doors | None = None
+) -> AsyncIterator[ServedGate]:
     """Serves a gate, with an approver session for the key of the environment."""
     log = io.StringIO()
     async with AsyncExitStack() as stack:
         gate = await stack.enter_async_context(env.gate())
-        url = await stack.enter_async_context(serving(gate, limits=limits, gate_log=GateLog(log)))
+        url = await stack.enter_async_context(serving(gate, limits=limits, gate_log=GateLog(log), doors=doors))
         agent, anonymous, approver = [
             await stack.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False, timeout=20))
             for _ in range(3)

@@ -43,6 +43,17 @@ def test_a_command_imports_only_what_it_needs(words: list[str], allowed: set[str
     assert not loaded_by(code) & (HEAVY - allowed)
 
 
+def test_a_hook_starts_without_a_parser_and_an_http_client() -> None:
+    code = (
+        "import os\nos.environ['AILERON_TUI_HOME'] = '/nonexistent'\n"
+        "reads, writes = os.pipe()\nos.dup2(reads, 0)\nos.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
+        """os.write(writes, b'{"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}')\n"""
+        "os.close(writes)\nfrom aileron_tui.cli import main\nassert main(['hook', 'claude']) == 0"
+    )
+    slow = {"argparse", "http.client", "ssl", "email", "asyncio", "platformdirs", "rfc8785", "decimal", "subprocess"}
+    assert not loaded_by(code) & (HEAVY | slow)
+
+
 def import_graph() -> dict[str, set[str]]:
     """What every module imports, also inside functions and for type checking only."""
     graph = grimp.build_graph("aileron_tui", exclude_type_checking_imports=False, cache_dir=None)

@@ -154,10 +154,11 @@ def _start_gate(
     """Starts the embedded gate if one was chosen, and puts the running gate in its place."""
     if not any(choice.kind == "embedded" for choice in choices):
         return list(choices), None
+    from aileron_tui.doors.claude_route import claude_routes  # noqa: PLC0415  # loads the gate
     from aileron_tui.surface.embedded_gate import start_embedded_gate  # noqa: PLC0415  # loads the gate
 
     with announce_delay("Preparing the connectors. The first time takes a few seconds…"):
-        gate = stack.enter_context(start_embedded_gate(config, manifests))
+        gate = stack.enter_context(start_embedded_gate(config, manifests, claude_routes))
     running: list[SourceChoice] = [
         GateChoice(choice.name, gate.find, note=choice.note) if choice.kind == "embedded" else choice
         for choice in choices

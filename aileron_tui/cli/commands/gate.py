@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from aileron_tui.cli.exit_codes import OK
+from aileron_tui.doors.claude_route import claude_routes
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.gate.gate import Gate
@@ -36,7 +37,10 @@ def run(options: argparse.Namespace) -> int:
     setup = gate_setup(load_config(paths().config), options.manifests)
     log = GateLog(sys.stderr, as_json=options.log_json)
     address = ListenAddress(options.host, options.port, options.allow_remote)
-    asyncio.run(serve(Gate(setup), setup.data, address, output=sys.stdout, gate_log=log, own_process=True))
+    gate = Gate(setup)
+    asyncio.run(
+        serve(gate, setup.data, address, output=sys.stdout, gate_log=log, own_process=True, doors=claude_routes)
+    )
     return OK
 
 

@@ -1,0 +1,172 @@
+"""One connection to the gate for one hook call, without the HTTP client, which takes longer to load than the call.
+
+The token is sent only after the program at the other end has shown that it is the gate of this home: its port belongs
+to this user, and it is the instance that `gate.json` names. Whatever it then sends, this module returns a JSON object
+with its status or raises a RuntimeFault.
+"""
+
+import json
+import socket
+import time
+from typing import Final
+
+from aileron_tui.core.address import read_address
+from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
+from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply
+from aileron_tui.runtime.gate_discovery import FoundGate
+from aileron_tui.runtime.port_owner import foreign_listener
+
+START: Final = "Start one with `aileron-tui gate`."
+AGAIN: Final = "Start it again with `aileron-tui gate`."
+
+_CONNECT_SECONDS: Final = 5.0
+_LARGEST_HEAD: Final = 32 * 1024
+_LARGEST_BODY: Final = 8 * 1024 * 1024
+_CHUNK: Final = 64 * 1024
+
+
+class TimedOut(NoReply):
+    """The deadline has passed."""
+
+
+class GateLink:
+    """A connection to a gate that has been checked. Closing it withdraws the call that is waiting on it."""
+
+    def __init__(self, found: FoundGate, token: str, deadline: float) -> None:
+        self._host = found.url.partition("://")[2]
+        self._token = token
+        self._deadline = deadline
+        self._unread = b""
+        self._socket = _connect(found, min(deadline, time.monotonic() + _CONNECT_SECONDS))
+        try:
+            self._check(found)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> "GateLink":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._socket.close()
+
+    def ask(self, method: str, path: str, body: JsonObject | None = None, wait: int = 0) -> tuple[int, JsonObject]:
+        """Makes one HTTP request and returns the status and the body of the reply, {} if it has none."""
+        fields = f"Authorization: Bearer {self._token}\r\n" + (f"Prefer: wait={wait}\r\n" if wait else "")
+        return self._exchange(method, path, fields, body)
+
+    def _check(self, found: FoundGate) -> None:
+        if (user := foreign_listener(self._socket)) is not None:
+            raise NoGate(f"refused to use the program at {found.url}", f"it belongs to user {user}, not to you", START)
+        _, health = self._exchange("GET", "/v1/health", "", None)
+        instance = health.get("instance")
+        if health.get("service") != "aileron" or not isinstance(instance, str):
+            raise InvalidReply(f"the program at {found.url} is not a gate", hint=START)
+        if found.instance not in ("", instance):
+            raise NoGate("another gate has taken the place of the one of this home", found.url, AGAIN)
+        if health.get("status") == "failing":
+            reason = health.get("reason")
+            raise NoGate("the gate is not working", reason if isinstance(reason, str) else "it gives no reason", AGAIN)
+
+    def _exchange(self, method: str, path: str, fields: str, body: JsonObject | None) -> tuple[int, JsonObject]:
+        data = b""
+        if body is not None:
+            data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+            fields += f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n"
+        try:
+            self._wait_at_most()
+            self._socket.sendall(f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\n{fields}\r\n".encode() + data)
+            return self._reply()
+        except TimeoutError:
+            raise TimedOut("the gate did not answer in time", hint="Check that it is running.") from None
+        except OSError as error:
+            raise _lost(error.strerror or "") from None
+
+    def _reply(self) -> tuple[int, JsonObject]:
+        while b"\r\n\r\n" not in self._unread:
+            if len(self._unread) > _LARGEST_HEAD:
+                raise _invalid("its header is too long")
+            self._receive()
+        head, _, self._unread = self._unread.partition(b"\r\n\r\n")
+        status, length = _read_head(head)
+        while len(self._unread) < length:
+            self._receive()
+        body, self._unread = self._unread[:length], self._unread[length:]
+        if self._unread:
+            raise _invalid("it is longer than it says")
+        try:
+            return status, read_object(body) if body else {}
+        except JsonError as error:
+            raise _invalid(str(error)) from None
+
+    def _receive(self) -> None:
+        self._wait_at_most()
+        received = self._socket.recv(_CHUNK)
+        if not received:
+            raise _lost("it closed the connection")
+        self._unread += received
+
+    def _wait_at_most(self) -> None:
+        """Limits the next step to what is left until the deadline, however slowly the gate sends."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+
+
+def _connect(found: FoundGate, deadline: float) -> socket.socket:
+    address = read_address(found.url)
+    try:
+        connection = socket.create_connection((address.host, address.port), max(0.1, deadline - time.monotonic()))
+    except OSError as error:
+        detail = f"nothing listens at {found.url}" if isinstance(error, ConnectionError) else str(error)
+        raise NoGate("no gate is running", detail, START) from None
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if address.scheme != "https":
+        return connection
+    import ssl  # noqa: PLC0415  # only for a gate on another machine
+
+    try:
+        return ssl.create_default_context().wrap_socket(connection, server_hostname=address.host)
+    except (OSError, ValueError) as error:
+        connection.close()
+        raise NoGate(f"cannot connect to {found.url}", str(error), "Check its address and certificate.") from None
+
+
+def _read_head(head: bytes) -> tuple[int, int]:
+    """The status and the length of the body."""
+    first, *lines = head.split(b"\r\n")
+    version, _, rest = first.partition(b" ")
+    status = rest[:3]
+    if version not in (b"HTTP/1.1", b"HTTP/1.0") or not status.isdigit() or rest[3:4] not in (b"", b" "):
+        raise _invalid("it is not HTTP")
+    number = int(status)
+    if number < 200 or 300 <= number < 400:
+        raise _invalid(f"its status is {number}")
+    lengths = []
+    for line in lines:
+        name, _, value = line.partition(b":")
+        match name.strip().lower():
+            case b"content-length":
+                lengths.append(value.strip())
+            case b"transfer-encoding" | b"content-encoding":
+                raise _invalid("its body is encoded")
+    if number == 204 and not lengths:
+        return number, 0
+    if len(lengths) != 1 or not lengths[0].isdigit() or len(lengths[0]) > 12:
+        raise _invalid("it does not say how long it is")
+    if (length := int(lengths[0])) > _LARGEST_BODY:
+        raise _invalid(f"it has {length:,} bytes")
+    return number, length
+
+
+def _invalid(detail: str) -> InvalidReply:
+    return InvalidReply("the gate sent an invalid reply", detail, "Use the same version of aileron-tui for both.")
+
+
+def _lost(detail: str) -> NoReply:
+    return NoReply("the gate stopped before it answered", detail, AGAIN)
