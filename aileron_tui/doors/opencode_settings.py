@@ -26,6 +26,7 @@ _STEPS: Final = (
     '    kind = "opencode"',
     f'    url = "{URL}"',
     "",
+    "If it has no other [[sources]], add one with the kind gate too, or the console no longer opens the gate.",
     "Start opencode with `opencode serve --port 4096`, and work in it with `opencode attach http://127.0.0.1:4096`.",
 )
 

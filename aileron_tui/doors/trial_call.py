@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.15
 _END_SECONDS: Final = 5.0
-_LONGEST: Final = 4000
+LONGEST_OUTPUT: Final = 4000
+"""How many bytes of what an agent printed are kept."""
+
 _REASON: Final = "This was the check of aileron-tui setup. Nothing was run."
 
 
@@ -88,14 +90,14 @@ def try_agent(word: str, program: Path, source: "Source", places: TrialPlaces) -
             with suppress(subprocess.TimeoutExpired):
                 process.wait(max(started + _SECONDS - time.monotonic(), 1.0) if request is None else _END_SECONDS * 4)
         finally:
-            _end(process)
+            end_process(process)
         return TrialResult(
             asked_model=model.asked.is_set(),
             reached=request is not None,
             denied=denied,
             ran=any(project.rglob(name)),
             agent=request.prompt.agent if request else "",
-            said=output.read_bytes()[-_LONGEST:].decode("utf-8", "replace").strip(),
+            said=output.read_bytes()[-LONGEST_OUTPUT:].decode("utf-8", "replace").strip(),
             seconds=time.monotonic() - started,
         )
 
@@ -120,7 +122,7 @@ def _deny_next(
     return found, denied
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def end_process(process: "subprocess.Popen[bytes]") -> None:
     """Ends the agent and everything that it started."""
     for kind in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, PermissionError):

@@ -11,6 +11,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import block
 from aileron_tui.doors.agent_programs import AgentKind, AgentProgram
 from aileron_tui.doors.agent_settings import plan_for
+from aileron_tui.doors.opencode_trial import try_opencode
 from aileron_tui.doors.settings_findings import read_text
 from aileron_tui.doors.setup_plan import SetupContext
 from aileron_tui.doors.trial_call import TrialPlaces, TrialResult, try_agent
@@ -44,6 +45,17 @@ def _project_files(kind: AgentKind, context: SetupContext) -> dict[str, str]:
         return {}
     files = [file.path for file in plan_for(kind.word, context).files if file.path.is_relative_to(context.folder)]
     return {str(path.relative_to(context.folder)): read_text(path) or "" for path in files}
+
+
+def run_opencode_trial(kind: AgentKind, program: AgentProgram, context: SetupContext) -> int:
+    """Returns 0 if opencode asked before it ran something, 1 if not. No gate is needed."""
+    tell("", f"Letting {kind.title} make one call with a scripted model on this machine. It is rejected …")
+    places = TrialPlaces(private_folder(paths().cache), _project_files(kind, context), context.env)
+    result = try_opencode(program.path, places)
+    if result.reached and not result.ran:
+        print_lines(f"✓ {kind.title} asked. The call was rejected, and nothing ran ({result.seconds:.1f} s).")
+        return OK
+    return _report(kind, context, result)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 from aileron_tui.cli import confirmation
 from aileron_tui.cli.commands.setup.agent_access import AgentAccess, give_access, needed_access
 from aileron_tui.cli.commands.setup.settings_text import diff_lines, finding_lines, said_yes, tell
-from aileron_tui.cli.commands.setup.trial import run_trial
+from aileron_tui.cli.commands.setup.trial import run_opencode_trial, run_trial
 from aileron_tui.cli.confirmation import NotDecided
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.cli.output import print_lines, write_error
@@ -62,15 +62,16 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     changed = bool(chosen or rules or (access and access.state != "ok") or known is None)
     if not changed:
         tell("Nothing to change.")
-        if not hooked or options.no_check or not said_yes("Check it with one call?"):
+        if options.no_check or not said_yes("Check it with one call?"):
             return OK
     elif access and access.state != "ok":
         made = "a token of its own" if access.state == "new" else "a new token, because its file does not work"
         tell(f"The agent {context.agent} gets {made}.")
     if not hooked:
         _write(here.data, _Target(kind, program, context), chosen, known)
-        print_lines(*plan.steps)
-        return OK
+        code = OK if options.no_check else run_opencode_trial(kind, program, context)
+        print_lines("", *plan.steps)
+        return code
     with unlocked_key(options.key) as key:
         if access is not None:
             give_access(gate_ledger(), access, rules, key)
