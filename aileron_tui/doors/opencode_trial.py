@@ -78,7 +78,7 @@ class _Server:
     def ask(self, method: str, path: str, body: JsonObject | None = None) -> Json:
         """Sends a request and returns the JSON of its reply. Raises OSError."""
         word = base64.b64encode(f"opencode:{self.password}".encode()).decode()
-        request = urllib.request.Request(  # noqa: S310  # always http
+        request = urllib.request.Request(  # always http
             f"http://127.0.0.1:{self.port}{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),

@@ -1,7 +1,12 @@
 """Setting up an agent, as its user meets it: with a home of their own and a program that only says its version."""
 
 import json
+import os
+import pty
+import select
 import stat
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +14,7 @@ from typing import Any
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, USAGE
+from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, NOT_FOUND, OK, USAGE
 from aileron_tui.doors.setup_record import read_records
 from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.ledger.open_store import open_reader
@@ -267,6 +272,40 @@ def test_without_a_terminal_nothing_is_written(
     assert set_up("claude") == FAILED
     assert "needs a terminal" in capsys.readouterr().err
     assert tree(home) == before
+
+
+def on_a_terminal(words: list[str], answers: list[tuple[str, str]]) -> tuple[int, str]:
+    """Runs a command on a terminal of its own, and types each answer when its question is asked."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "aileron_tui", *words])
+    screen, deadline, waiting = "", time.monotonic() + 60, [*answers]
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 0.1)[0]:
+            continue
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:
+            break
+        screen += data.decode(errors="replace")
+        if data and waiting and screen.rstrip().endswith(waiting[0][0]):
+            os.write(terminal, waiting.pop(0)[1].encode())
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), screen
+
+
+def test_on_a_terminal_ctrl_c_changes_nothing_and_yes_writes(home: Path) -> None:
+    words, before = ["setup", "claude", "--no-check"], tree(home)
+    question, rules = "Write these settings? [y/N]", "Make these rules? [y/N]"
+    code, screen = on_a_terminal(words, [(question, "\x03")])
+    assert code == INTERRUPTED, screen
+    assert tree(home) == before
+    code, screen = on_a_terminal(words, [(question, "y\n"), (rules, "\x03")])
+    assert code == INTERRUPTED, screen
+    assert tree(home) == before
+    code, screen = on_a_terminal(words, [(question, "y\n"), (rules, "y\n")])
+    assert code == OK, screen
+    assert '"onFailure": "block"' in (home / SETTINGS["claude"]).read_text()
 
 
 def test_a_symbolic_link_is_followed_and_named(
