@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.machine_checks import Check, Status, failed
 from aileron_tui.core.agent_change import token_hash
 from aileron_tui.core.errors import AileronError
@@ -21,6 +20,7 @@ from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.files.paths import Paths
 from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.ledger.file_names import FILE as LEDGER
+from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing.agents import Agents
 
 _ENV: Final = "/usr/bin/env"
@@ -126,9 +126,8 @@ def _command(id_: str, record: SetupRecord, again: str) -> Check:
 def _token(id_: str, record: SetupRecord, here: Paths, again: str) -> Check:
     id_ = f"{id_}.token"
     try:
-        with local_reader(here.data / LEDGER, indexed=True) as reader:
-            known = Agents.of(reader) if reader else Agents()
-        agent = known.named(record.agent)
+        with open_reader(here.data / LEDGER) as reader:
+            agent = Agents.of(reader).named(record.agent)
         path = token_path(here.data, record.agent)
         if token_hash(read_token(path)) != agent.token:
             return Check(id_, Status.FAIL, f"the token in {path} is out of date", fix=again)

@@ -38,17 +38,16 @@ class NoAgentProgram(AileronError):
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """An agent that can be put behind the gate.
+    """An agent that can be put behind the gate. `word` is also the name of its program.
 
-    `oldest` is the first version that can be closed, and `tried` the version that all this was tried with.
+    `tried` is the version that all this was tried with. Versions before `oldest` are refused, for the reason `too_old`.
     """
 
     word: str
     title: str
-    program: str
-    oldest: Version
-    too_old: str
     tried: Version
+    oldest: Version = ()
+    too_old: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +69,14 @@ KINDS: Final = {
         AgentKind(
             "claude",
             "Claude Code",
-            "claude",
+            (2, 1, 325),
             (2, 1, 295),
             "it ignores onFailure, so a hook that fails would let the call run",
-            (2, 1, 325),
         ),
-        AgentKind("codex", "Codex", "codex", (0, 150, 0), "its hooks cannot answer permission requests", (0, 166, 0)),
-        AgentKind("gemini", "Gemini CLI", "gemini", (0, 26, 0), "its hooks are off by default", (0, 61, 0)),
-        AgentKind("copilot", "Copilot CLI", "copilot", (1, 0, 0), "its hooks were not tried", (1, 0, 102)),
-        AgentKind("opencode", "opencode", "opencode", (1, 1, 0), "its permissions have another form", (1, 18, 33)),
+        AgentKind("codex", "Codex", (0, 166, 0)),
+        AgentKind("gemini", "Gemini CLI", (0, 61, 0)),
+        AgentKind("copilot", "Copilot CLI", (1, 0, 102)),
+        AgentKind("opencode", "opencode", (1, 18, 33)),
     )
 }
 """The agents, by the word that is used for them in commands."""
@@ -87,12 +85,12 @@ KINDS: Final = {
 def find_program(kind: AgentKind, env: Mapping[str, str] = os.environ) -> AgentProgram:
     """The installed program and its version. Raises NoAgentProgram."""
     home = Path(env.get("HOME") or Path.home())
-    path = shutil.which(kind.program, path=env.get("PATH", "")) or shutil.which(
-        kind.program, path=os.pathsep.join([*(str(home / place) for place in _PLACES), *_SYSTEM_PLACES])
+    path = shutil.which(kind.word, path=env.get("PATH", "")) or shutil.which(
+        kind.word, path=os.pathsep.join([*(str(home / place) for place in _PLACES), *_SYSTEM_PLACES])
     )
     if path is None:
         hint = f"Install it, or add its folder to PATH. `aileron-tui setup {kind.word} --print` shows the settings."
-        raise NoAgentProgram(f"{kind.title} is not installed", f"there is no program named {kind.program}", hint)
+        raise NoAgentProgram(f"{kind.title} is not installed", f"there is no program named {kind.word}", hint)
     return AgentProgram(Path(path).absolute(), _version(kind, path, env))
 
 
@@ -102,6 +100,14 @@ def version_problem(kind: AgentKind, version: Version) -> str:
         return ""
     wanted = ".".join(map(str, kind.oldest))
     return f"{kind.title} {'.'.join(map(str, version))} is too old: {kind.too_old}; {wanted} or newer is needed"
+
+
+def version_note(kind: AgentKind, version: Version) -> str:
+    """What to say about a version that is older than the one that was tried, or ""."""
+    if version >= kind.tried:
+        return ""
+    tried, found = (".".join(map(str, numbers)) for numbers in (kind.tried, version))
+    return f"{kind.title} {found} was not tried, but {tried} was; the call at the end of setup shows if it asks"
 
 
 def own_command(env: Mapping[str, str] = os.environ) -> tuple[str, ...]:

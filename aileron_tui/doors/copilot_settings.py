@@ -41,7 +41,8 @@ def plan(context: SetupContext) -> SetupPlan:
     """What is written for Copilot."""
     wanted = [Wanted("set", ("version",), 1)]
     wanted += [Wanted("item", ("hooks", event), handler) for event, handler in hook_groups(context)]
-    return SetupPlan((FilePlan(settings_path(context), tuple(wanted), stale=is_own),), (), _OPEN)
+    steps = ("Copilot loads hooks of a project only in folders that it trusts.",) if context.project else ()
+    return SetupPlan((FilePlan(settings_path(context), tuple(wanted), stale=is_own),), (), _OPEN, steps)
 
 
 def hook_groups(context: SetupContext) -> Iterator[tuple[str, JsonObject]]:

@@ -7,9 +7,7 @@ import select
 import stat
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -335,6 +333,36 @@ def test_a_full_disk_loses_nothing(home: Path, answers: Answers, monkeypatch: py
     assert tree(home) == before
 
 
+def test_a_folder_that_cannot_be_written_to_is_reported(
+    home: Path, answers: Answers, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("aileron_tui.doors.settings_file._write_new", refused)
+        assert set_up("claude") == FAILED
+    assert "cannot write" in capsys.readouterr().err
+    assert not (home / SETTINGS["claude"]).exists()
+    assert read_records(home / "aileron" / "data") == ()
+    assert set_up("claude") == OK  # the agent that was added is used
+
+
+def test_what_changed_while_the_question_was_open_is_not_overwritten(
+    home: Path, answers: Answers, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_settings(home, "claude", "{}")
+
+    def edit(question: str) -> str:
+        path.write_text('{"edited": true}')
+        return "y"
+
+    monkeypatch.setattr("aileron_tui.cli.commands.setup.settings_text.ask_line", edit)
+    assert set_up("claude") == FAILED
+    assert "was changed in the meantime" in capsys.readouterr().err
+    assert path.read_text() == '{"edited": true}'
+
+
 def test_project_settings_and_another_name(home: Path, answers: Answers, tmp_path: Path) -> None:
     assert set_up("claude", "--project", "--agent", "laptop") == OK
     project = tmp_path / "project" / ".claude" / "settings.json"
@@ -386,48 +414,3 @@ def test_what_weakens_the_gate_is_named(
     for words in ("disableAllHooks", "⟨ESC⟩[2J", "acceptEdits", "changes-input", "CLAUDE_CODE_SIMPLE is set"):
         assert words in said
     assert "\x1b[2J" not in said
-
-
-def doctor(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
-    capsys.readouterr()
-    cli.main(["doctor", "--json"])
-    checks = json.loads(capsys.readouterr().out)["checks"]
-    return {check["id"]: check["status"] for check in checks if check["id"].startswith("agent.")}
-
-
-def test_doctor_checks_what_was_set_up(
-    home: Path, answers: Answers, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("aileron_tui.signing.secret_memory.protect_process", lambda: None)
-    assert doctor(capsys) == {}
-    assert set_up("claude") == OK
-    assert set(doctor(capsys).values()) == {"ok"}
-    path = home / SETTINGS["claude"]
-    good = path.read_text()
-
-    def after(edit: Callable[[Any], object]) -> str:
-        settings = json.loads(good)
-        edit(settings)
-        path.write_text(json.dumps(settings))
-        return doctor(capsys)["agent.claude.settings"]
-
-    def hook(settings: Any) -> Any:
-        return settings["hooks"]["PreToolUse"][0]["hooks"][0]
-
-    assert after(lambda settings: settings.update(model="x")) == "ok"
-    assert after(lambda settings: hook(settings).update({"timeout": 60})) == "fail"
-    assert after(lambda settings: hook(settings).update(onFailure="ignore")) == "fail"
-    assert after(lambda settings: hook(settings).update(command="/bin/true")) == "fail"
-    assert after(lambda settings: hook(settings).update({"async": True})) == "fail"
-    assert after(lambda settings: settings["hooks"]["PreToolUse"][0].update(matcher="Bash")) == "fail"
-    assert after(lambda settings: settings["hooks"]["PreToolUse"].append(settings["hooks"]["PreToolUse"][0])) == "warn"
-    assert after(lambda settings: settings["permissions"].update(defaultMode="auto")) == "fail"
-    assert after(lambda settings: settings["permissions"].update(allow=["Bash"])) == "fail"
-    assert after(lambda settings: settings.update(disableAllHooks=True)) == "fail"
-    path.unlink()
-    assert doctor(capsys)["agent.claude.settings"] == "fail"
-    path.write_text(good)
-    token_path(home / "aileron" / "data", "claude").unlink()
-    assert doctor(capsys)["agent.claude.token"] == "fail"
-    install(home, "claude", "2.1.100")
-    assert doctor(capsys)["agent.claude"] == "fail"

@@ -17,12 +17,12 @@ from aileron_tui.core.rule_words import rule_words
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.doors.agent_programs import KINDS, AgentKind, AgentProgram, find_program, version_problem
+from aileron_tui.doors.agent_programs import KINDS, AgentKind, AgentProgram, find_program, version_note, version_problem
 from aileron_tui.doors.agent_settings import findings_for, has_hook, plan_for
 from aileron_tui.doors.codex_trust import TrustFault
 from aileron_tui.doors.settings_file import PlannedFile, planned, record_of, write
 from aileron_tui.doors.setup_plan import SetupContext, SetupPlan
-from aileron_tui.doors.setup_record import FileRecord, SetupRecord, read_records, write_record
+from aileron_tui.doors.setup_record import FileRecord, SetupRecord, read_records, remove_record, write_record
 from aileron_tui.doors.trusted_hooks import trusted_files
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     files = [planned(file, _known_file(known, file.path)) for file in plan.files]
     access = needed_access(gate_ledger(), context.agent, kind.word, utc_now()) if hooked else None
     tell(f"{kind.title} {program.version_text}  {inline(str(program.path))}")
-    _tell_more(kind, plan, context)
+    _tell_more(kind, program, plan, context)
     chosen = _chosen_files(plan, files)
     rules = _chosen_rules(access)
     changed = bool(chosen or rules or (access and access.state != "ok") or known is None)
@@ -76,7 +76,10 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
         if access is not None:
             give_access(gate_ledger(), access, rules, key)
         _write(here.data, _Target(kind, program, context), chosen, known)
-        if options.no_check or (options.project and kind.word == "codex"):
+        if plan.steps:  # the agent would not load the hooks in the folder where it is tried
+            print_lines(*(inline(step) for step in plan.steps), "It was not tried.")
+            return OK
+        if options.no_check:
             return OK
         return run_trial(kind, program, context, config, key)
 
@@ -118,7 +121,9 @@ def _chosen_files(plan: SetupPlan, files: list[PlannedFile]) -> list[PlannedFile
     return chosen
 
 
-def _tell_more(kind: AgentKind, plan: SetupPlan, context: SetupContext) -> None:
+def _tell_more(kind: AgentKind, program: AgentProgram, plan: SetupPlan, context: SetupContext) -> None:
+    if note := version_note(kind, program.version):
+        tell(f"! {note}.")
     tell(*finding_lines(findings_for(kind.word, context)))
     own = next((word for word in context.command if word.startswith(f"{context.folder}/")), "")
     if own and context.folder != context.home:
@@ -154,8 +159,13 @@ def _write(data: Path, target: _Target, files: list[PlannedFile], known: SetupRe
         (*kept, *records),
     )
     write_record(data, record)
-    for file, made in zip(files, records, strict=True):
-        write(file.path, file.after, file.before)
+    for number, (file, made) in enumerate(zip(files, records, strict=True)):
+        try:
+            write(file.path, file.after, file.before)
+        except AileronError:
+            if not number:  # nothing was written
+                write_record(data, known) if known else remove_record(data, record)
+            raise
         print_lines(f"wrote {inline(str(file.path))}")
         if made.backup:
             print_lines(f"  {inline(made.backup)} has the file from before")
