@@ -44,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _checks() -> "Iterator[Check]":
     from aileron_tui.cli import machine_checks  # noqa: PLC0415  # loads nearly everything
+    from aileron_tui.cli.agent_checks import agents  # noqa: PLC0415
     from aileron_tui.cli.connection_checks import connections  # noqa: PLC0415
     from aileron_tui.files.paths import paths  # noqa: PLC0415
 
@@ -59,6 +60,7 @@ def _checks() -> "Iterator[Check]":
     yield machine_checks.manifests()
     yield from machine_checks.ledgers(here)
     yield from connections(config)
+    yield from agents(here)
 
 
 def _fields(check: "Check") -> JsonObject:

@@ -1,0 +1,51 @@
+"""The rules that `setup` offers, so that nobody is asked about every file that an agent reads.
+
+They allow the tools that only read and search. A path outside the folder, or anything else with a warning, still asks,
+because no rule allows a call with a warning.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id
+from aileron_tui.core.times import timestamp
+
+STARTER_SPAN: Final = timedelta(days=30)
+"""How long starter rules are in force."""
+
+_TOOLS: Final = {
+    "claude": ("Read", "Grep", "Glob", "LS"),
+    "gemini": ("read_file", "read_many_files", "grep_search", "search_file_content", "glob", "list_directory"),
+    "copilot": ("view", "grep", "glob"),
+}
+
+
+def starter_tools(word: str) -> tuple[str, ...]:
+    """The tools of an agent that read and search. Codex has none: it reads with its shell."""
+    return _TOOLS.get(word, ())
+
+
+def starter_rules(agent: str, tools: Iterable[str], now: datetime, known: Iterable[Rule] = ()) -> tuple[Rule, ...]:
+    """The rules for an agent's tools, without those that a rule in force (`known`) already covers."""
+    covered = {rule.action for rule in known if _covers(rule, agent)}
+    return tuple(
+        Rule(
+            id=new_rule_id(),
+            verdict=RuleVerdict.ALLOW,
+            agent=agent,
+            action=tool,
+            reach=RuleReach.ANY,
+            ends=timestamp(now + STARTER_SPAN),
+            kind=CallKind.TOOL,
+            risk=RiskLevel.LOW,
+        )
+        for tool in tools
+        if tool not in covered
+    )
+
+
+def _covers(rule: Rule, agent: str) -> bool:
+    return rule.agent == agent and rule.kind is CallKind.TOOL and rule.reach is RuleReach.ANY
