@@ -15,7 +15,7 @@ from aileron_tui.core.shell_risk import shell_warnings
 from aileron_tui.core.shell_rows import shell_rows
 from aileron_tui.core.tool_call import FileFacts, NamedPath, ToolCall, ToolPrompt
 from aileron_tui.core.tool_kind import ArgRole, ToolKind, ToolUse
-from aileron_tui.core.tool_kinds import is_known_tool
+from aileron_tui.core.tool_kinds import is_known_tool, uses_of
 from aileron_tui.core.tool_paths import absolute
 from aileron_tui.core.tool_places import FULL_PATH, place_rows, place_warnings, quoted_part
 from aileron_tui.core.tool_reading import ToolReading, read_call
@@ -66,6 +66,11 @@ def shell_command(call: ToolCall) -> str:
     if kind is None or kind.use is not ToolUse.SHELL or reading.unknown or reading.powers:
         return ""
     return kind.text(ArgRole.COMMAND, call.args) if reading.folder == call.folder else ""
+
+
+def is_shell(call: ToolCall) -> bool:
+    """Whether a tool of this name runs commands, whatever its args."""
+    return ToolUse.SHELL in uses_of(call.tool)
 
 
 def is_reading(call: ToolCall) -> bool:

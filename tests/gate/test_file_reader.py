@@ -50,7 +50,7 @@ def test_only_ordinary_files_are_opened(tmp_path: Path) -> None:
             assert (found.text, found.problem) == (None, "it is not a regular file")
 
 
-@pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/1/root/etc/passwd", "/sys/kernel/x", "/dev/zero"])
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/1/cwd/x", "/sys/kernel/x", "/dev/zero"])
 def test_files_of_the_system_are_not_read(path: str) -> None:
     found = look(path)
     assert (found.text, found.problem) == (None, "the gate does not read files of the system")
