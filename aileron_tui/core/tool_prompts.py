@@ -109,9 +109,7 @@ def _rows(reading: ToolReading, files: Mapping[str, FileFacts]) -> Iterator[Row]
     yield from last
 
 
-_LONG_ROLES: Final = frozenset(
-    (ArgRole.COMMAND, ArgRole.CONTENT, ArgRole.OLD, ArgRole.NEW, ArgRole.EDITS, ArgRole.PATCH)
-)
+_LONG_ROLES: Final = frozenset((ArgRole.CONTENT, ArgRole.OLD, ArgRole.NEW, ArgRole.EDITS, ArgRole.PATCH))
 
 
 def _row(label: str, value: Json, *, long: bool = False) -> Row:
