@@ -66,7 +66,11 @@ def file_changes(
         if found is None:
             text = "the patch does not have the known format, so its files are not known"
             return (FileChange("", problem="the patch cannot be read", warnings=(text,)),)
-        return tuple(change for file in found[:MOST_PATHS] for change in _patched_file(file, folder, files))
+        changes = [change for file in found[:MOST_PATHS] for change in _patched_file(file, folder, files)]
+        if len(found) > MOST_PATHS:
+            text = f"the patch changes {len(found):,} files, and only the first {MOST_PATHS} were looked at"
+            changes.append(FileChange("", problem="there are too many files", warnings=(text,)))
+        return tuple(changes)
     if kind.use not in (ToolUse.WRITE, ToolUse.EDIT):
         return ()
     path = kind.text(ArgRole.PATH, args)

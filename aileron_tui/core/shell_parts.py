@@ -42,6 +42,15 @@ _LONGEST_TEXT: Final = 400
 _NOT_UNDERSTOOD: Final = "it is not plain shell"
 _EXPANSION: Final = "an expansion may run commands"
 
+_WITH_BLANKS: Final = frozenset(("command", "for_statement", "array", "declaration_command", "unset_command"))
+"""Kinds of node whose words have blanks between them."""
+
+_ONE_LINE: Final = frozenset(
+    ("command", "command_name", "declaration_command", "unset_command", "variable_assignment", "redirected_statement")
+)
+"""Kinds of node that a newline ends, even where the grammar goes on after `\\`."""
+
+_LINE_GAP: Final = re.compile(rb"(?:[ \t]|\\\n)*")
 _GAP: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _JOINED: Final = re.compile(r"[^ \t\n]\\\n[^ \t\n]")
 _BRACE: Final = re.compile(r"[{}]")
@@ -114,6 +123,10 @@ def _parser() -> "Parser":
     return Parser(Language(tree_sitter_bash.language()))
 
 
+def _is_word(node: "Node") -> bool:
+    return node.type in WORDS or node.type in ("command_name", "variable_assignment", "variable_name")
+
+
 class _Reader:
     """Collects the parts of one command with their places, without recursion into nested commands."""
 
@@ -161,6 +174,8 @@ class _Reader:
 
     def _read_body(self, node: "Node", depth: int, redirections: tuple[Redirection, ...]) -> None:
         """Reads a statement that consists of others. A redirection counts for the last of them."""
+        if node.type == "negated_command" and not self._text(node).startswith(("! ", "!\t")):
+            raise UnknownSyntax
         is_quoted_by_backticks = self.source[node.start_byte : node.start_byte + 1] == b"`"
         if is_quoted_by_backticks and b"\\" in self.source[node.start_byte : node.end_byte]:
             raise UnknownSyntax(_EXPANSION)
@@ -224,6 +239,8 @@ class _Reader:
     def _assignment(self, node: "Node", depth: int) -> tuple[str, ShellWord]:
         name, operator, *values = self._children(node)
         if name.type != "variable_name" or operator.type not in ("=", "+=") or len(values) > 1:
+            raise UnknownSyntax(_EXPANSION)
+        if not is_plain_name(self._text(name)):
             raise UnknownSyntax(_EXPANSION)
         if not values:
             return self._text(name), ShellWord("")
@@ -346,14 +363,25 @@ class _Reader:
         """The children of a node, which must cover it but for blanks."""
         end = node.start_byte
         children = node.children
-        for child in children:
-            self._check_gap(end, child.start_byte, allowed=gaps)
+        for number, child in enumerate(children):
+            self._check_gap(end, child.start_byte, self._gap(node, child) if gaps else None)
+            touches = number and end == child.start_byte and children[number - 1].is_named
+            if touches and node.type in _WITH_BLANKS and _is_word(child):
+                raise UnknownSyntax  # for a shell, words that touch each other are one word
             end = child.end_byte
-        self._check_gap(end, node.end_byte, allowed=gaps)
+        self._check_gap(end, node.end_byte, _GAP if gaps else None)
         return children
 
-    def _check_gap(self, start: int, end: int, *, allowed: bool = True) -> None:
-        if start < end and not (allowed and _GAP.fullmatch(self.source, start, end)):
+    def _gap(self, node: "Node", child: "Node") -> "re.Pattern[bytes]":
+        """What may be before a child of a node."""
+        if child.type in ("heredoc_body", "heredoc_end"):
+            return _GAP
+        is_word_of_loop = node.type == "for_statement" and child.type in WORDS
+        is_one_line = node.type in _ONE_LINE or node.type.endswith("redirect") or is_word_of_loop
+        return _LINE_GAP if is_one_line else _GAP
+
+    def _check_gap(self, start: int, end: int, allowed: "re.Pattern[bytes] | None" = _GAP) -> None:
+        if start < end and not (allowed and allowed.fullmatch(self.source, start, end)):
             raise UnknownSyntax
 
     def _check_comment(self, node: "Node") -> None:

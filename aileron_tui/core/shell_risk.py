@@ -39,7 +39,7 @@ def command_risk(command: ShellParts, folder: str = "", own: Sequence[str] = ())
     if any(risk.level is not _LOW for risk in risks) and _protected(command, own):
         risks.append(_PROTECTED)
     cds = [part for part in command.parts if _is_cd(part)]
-    if cds and any(_runs_git(part) for part in command.parts):
+    if cds and any(_runs(part) == "git" for part in command.parts):
         risks.append(Risk(_NORMAL, "git in another folder"))  # its settings may run programs
     if any(not _stays(part, folder) for part in cds) and any(risk.level is not _LOW for risk in _without(cds, command)):
         risks.append(Risk(_HIGH, "works outside the folder"))
@@ -94,13 +94,13 @@ def _protected(command: ShellParts, own: Sequence[str]) -> str:
 
 
 def _is_cd(part: ShellPart) -> bool:
-    found = unwrapped(part.words) or ()
-    return bool(found) and found[0].text in ("cd", "pushd", "popd", "chdir")
+    return _runs(part) in ("cd", "pushd", "popd", "chdir")
 
 
-def _runs_git(part: ShellPart) -> bool:
-    found = unwrapped(part.words) or ()
-    return bool(found) and program_name(found[0].text) == "git"
+def _runs(part: ShellPart) -> str:
+    """The name of the program that a part runs in the end, or ""."""
+    found = unwrapped(part.words)
+    return program_name(found[0].text) if found else ""
 
 
 def _stays(part: ShellPart, folder: str) -> bool:

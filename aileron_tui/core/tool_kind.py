@@ -32,6 +32,7 @@ class ArgRole(StrEnum):
     PATH = "path"
     PATTERN = "pattern"
     URL = "url"
+    URLS = "text with urls"
     CONTENT = "content"
     OLD = "old"
     NEW = "new"

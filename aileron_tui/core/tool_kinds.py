@@ -350,7 +350,7 @@ KINDS: Final = (
         _LEAKS,
     ),
     ToolKind(("web_fetch",), ToolUse.FETCH, _FETCH, (_arg("url", "URL", _R.URL),), _LEAKS),
-    ToolKind(("web_fetch",), ToolUse.FETCH, _FETCH, (_arg("prompt", "Prompt", _R.URL),), _LEAKS),
+    ToolKind(("web_fetch",), ToolUse.FETCH, _FETCH, (_arg("prompt", "Prompt", _R.URLS),), _LEAKS),
     ToolKind(
         ("WebSearch",),
         ToolUse.SEARCH,

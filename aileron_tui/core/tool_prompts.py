@@ -14,7 +14,7 @@ from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.shell_risk import shell_warnings
 from aileron_tui.core.shell_rows import shell_rows
 from aileron_tui.core.tool_call import FileFacts, NamedPath, ToolCall, ToolPrompt
-from aileron_tui.core.tool_kind import ArgRole, ToolUse
+from aileron_tui.core.tool_kind import ArgRole, ToolKind, ToolUse
 from aileron_tui.core.tool_kinds import is_known_tool
 from aileron_tui.core.tool_paths import absolute
 from aileron_tui.core.tool_places import place_rows, place_warnings
@@ -94,8 +94,8 @@ def _rows(reading: ToolReading, files: Mapping[str, FileFacts]) -> Iterator[Row]
             own.extend(shell_rows(reading.shell))
         elif argument.role in (ArgRole.PATH, ArgRole.PATCH, ArgRole.FOLDER):
             own.extend(place_rows(reading.places, files))
-        elif argument.role is ArgRole.URL:
-            own.extend(_host_rows(call.args[argument.name]))
+        elif argument.role in (ArgRole.URL, ArgRole.URLS):
+            own.extend(_host_rows(_urls(kind, call)))
     yield from own
     labels = {row.label.casefold() for row in (*own, *last)}
     for name in reading.unknown if kind else call.args:
@@ -119,9 +119,16 @@ def _label(name: str, taken: set[str]) -> str:
     return name if is_plain and name.casefold() not in taken else f'arg "{name}"'
 
 
-def _host_rows(value: Json) -> Iterator[Row]:
-    hosts = dict.fromkeys(url_facts(url).host for url in urls_in(value if isinstance(value, str) else ""))
-    return (Row("Host", host) for host in hosts if host)
+def _urls(kind: ToolKind | None, call: ToolCall) -> tuple[str, ...]:
+    """The URLs that a call would fetch."""
+    if kind is None:
+        return ()
+    in_texts = (url for text in kind.texts(ArgRole.URLS, call.args) for url in urls_in(text))
+    return (*kind.texts(ArgRole.URL, call.args), *in_texts)
+
+
+def _host_rows(urls: Sequence[str]) -> Iterator[Row]:
+    return (Row("Host", host) for host in dict.fromkeys(url_facts(url).host for url in urls) if host)
 
 
 def _warnings(
@@ -144,11 +151,10 @@ def _warnings(
         if reading.folder != call.folder:
             yield f"it runs in another folder than the agent's: {reading.folder}"
     yield from place_warnings(reading.places, call.folder, files, own)
-    for url in kind.texts(ArgRole.URL, call.args):
-        found = urls_in(url)
-        for one in found:
-            yield from url_facts(one).warnings
-        if not found:
-            yield "no URL was found in it, so its host is not known"
+    urls = _urls(kind, call)
+    for url in urls:
+        yield from url_facts(url).warnings
+    if kind.use is ToolUse.FETCH and not urls:
+        yield "no URL was found in it, so its host is not known"
     for change in changes:
         yield from change.warnings

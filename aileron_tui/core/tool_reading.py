@@ -1,5 +1,8 @@
 """Tool calls read by their declarations: the tool, its shell command taken apart, and the paths that it names."""
 
+import re
+from typing import Final
+
 from aileron_tui.core.file_changes import changed_paths
 from aileron_tui.core.shell_parts import ShellParts, take_apart
 from aileron_tui.core.shell_rows import written_targets
@@ -10,6 +13,12 @@ from aileron_tui.core.tool_names import ToolName, tool_name
 from aileron_tui.core.tool_paths import absolute
 from aileron_tui.core.tool_places import Place
 from aileron_tui.core.values import dataclass
+
+_WILD: Final = re.compile(r"[*?\[{!(]")
+_PIECES: Final = re.compile(r"[{},()|/]")
+_ABSOLUTE_PIECE: Final = re.compile(r"[{,(|]/")
+_DOTS_ONLY: Final = re.compile(r"\.+|")
+_CLASS_OF_DOTS: Final = re.compile(r"\[[^\]]*[./][^\]]*\]|\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +75,24 @@ def _places(kind: ToolKind, call: ToolCall, shell: ShellParts | None, folder: st
 
 
 def _pattern_place(pattern: str, folder: str) -> Place | None:
-    """Where a pattern for names of files looks, unless that is the folder it is used in."""
-    parts = pattern.split("/")
-    if ".." in parts:
-        return Place(pattern, "")
-    if not pattern.startswith(("/", "~")):
-        return None
-    fixed = next((number for number, part in enumerate(parts) if any(sign in part for sign in "*?[{!(")), len(parts))
-    return Place(pattern, absolute("/".join(parts[:fixed]) or "/", folder))
+    """Where a pattern for names of files looks, unless that surely is the folder it is used in."""
+    if pattern.startswith("/") and not _is_odd(pattern[1:]):
+        parts = pattern.split("/")
+        fixed = next(
+            (number for number, part in enumerate(parts) if any(sign in part for sign in "*?[{!(")), len(parts)
+        )
+        return Place(pattern, absolute("/".join(parts[:fixed]) or "/", folder))
+    return Place(pattern, "") if _is_odd(pattern) else None
+
+
+def _is_odd(pattern: str) -> bool:
+    """Whether a pattern may lead to another folder: `..` may also be put together from braces or classes."""
+    pieces = _PIECES.split(pattern)
+    has_groups = any(sign in pattern for sign in "{(")
+    return bool(
+        pattern.startswith(("~", "/"))
+        or ".." in pieces
+        or (has_groups and any(_DOTS_ONLY.fullmatch(piece) for piece in pieces[1:-1]) and "." in pieces)
+        or _ABSOLUTE_PIECE.search(pattern)
+        or _CLASS_OF_DOTS.search(pattern)
+    )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
+from aileron_tui.core.file_changes import MOST_PATHS
 from aileron_tui.core.risk import Risk, RiskLevel, RiskRule
 from aileron_tui.core.risk_words import Effect, risk_word
 from aileron_tui.core.shell_risk import NOT_TAKEN_APART, command_risk
@@ -30,6 +31,8 @@ def tool_risk(
     risks = [_of_kind(kind, reading, own)]
     if reading.unknown:
         risks.append(Risk(RiskLevel.NORMAL, "has unknown args"))
+    if kind.use is ToolUse.PATCH and not 0 < len(reading.places) <= MOST_PATHS:
+        risks.append(Risk(RiskLevel.HIGH, "not all files are known"))
     if reading.powers:
         risks.append(Risk(RiskLevel.HIGH, "asks for more than usual"))
     for place in reading.places:

@@ -24,9 +24,7 @@ class UrlFacts:
 
 
 def urls_in(text: str) -> tuple[str, ...]:
-    """The URLs that occur in a text; the text itself if it looks like one."""
-    if "://" in text[:40] and not re.search(r"\s", text.strip()):
-        return (text.strip(),)
+    """The URLs that occur in a text."""
     found = [match[0] for _, match in zip(range(_MOST_IN_TEXT + 1), _IN_TEXT.finditer(text), strict=False)]
     return tuple(dict.fromkeys(found))[:_MOST_IN_TEXT]
 

@@ -87,6 +87,13 @@ BLIND_SPOTS = {
     "subscript": "echo ${a[$(id)]}",
     "array assignment": "a[$(id)]=1",
     "function": "ls() { id; }",
+    "words that touch": '""\\rm x',
+    "assignment that touches": "A=''\\x rm y",
+    "name that is none": "1A=1 ls",
+    "line that goes on": "ls\n\\\nrm x",
+    "assignment that goes on": "A=1\n\\\nrm x",
+    "redirection that goes on": "ls >x\n\\\nrm x",
+    "loop that goes on": "for i in a\n\\\nb; do ls; done",
     "joined lines": "l\\\ns",
     "carriage return": "ls\rid",
     "vertical tab": "ls\x0bid",
@@ -137,56 +144,8 @@ def test_any_text_is_taken_apart_or_a_problem(text: str) -> None:
     assert isinstance(take_apart(text), ShellParts)
 
 
-SHELL_TEXT = st.lists(
-    st.sampled_from(
-        [
-            "probe",
-            "a",
-            " ",
-            " ",
-            ";",
-            "|",
-            "&",
-            "&&",
-            "\n",
-            "'",
-            '"',
-            "$(",
-            "`",
-            ")",
-            "(",
-            "{",
-            "}",
-            "<<A",
-            "A",
-            "#",
-            "\\",
-        ]
-        + [
-            "$X",
-            "${X",
-            "x=",
-            "[",
-            "]",
-            "if ",
-            "then ",
-            "fi",
-            "! ",
-            "<(",
-            ">",
-            "<<<",
-            "$'",
-            "=",
-            "~",
-            "*",
-            "time ",
-            "\t",
-        ]
-    ),
-    max_size=14,
-).map("".join)
-
-
+PIECES = """probe a ; | & && ' " $( ` ) ( { } <<A A # \\ $X ${X x= [ ] if then fi ! <( <<< $' = ~ * time"""
+SHELL_TEXT = st.lists(st.sampled_from([*PIECES.split(" "), " ", " ", "\n", "\t", "\\\n"]), max_size=14).map("".join)
 BASH = shutil.which("bash")
 
 
