@@ -18,7 +18,7 @@ _WILD: Final = re.compile(r"[*?\[{!(]")
 _PIECES: Final = re.compile(r"[{},()|/]")
 _ABSOLUTE_PIECE: Final = re.compile(r"[{,(|]/")
 _DOTS_ONLY: Final = re.compile(r"\.+|")
-_CLASS_OF_DOTS: Final = re.compile(r"\[[^\]]*[./][^\]]*\]|\\")
+_CLASS_OF_DOTS: Final = re.compile(r"\[[^][]*[./]|\\")
 
 
 @dataclass(frozen=True, slots=True)
