@@ -120,6 +120,15 @@ def test_the_label_of_an_unknown_arg_cannot_be_one_of_ours() -> None:
     assert labels(shown).count("Command") == 1
     assert 'arg "folder"' in labels(shown)
     assert 'arg "Leads to"' in labels(shown)
+    shown = prompt("mcp__mail__send", {"Folder": "/safe", "Risk": "low", "to": "x"})
+    assert labels(shown) == ["Server", "Tool", 'arg "Folder"', 'arg "Risk"', "to"]
+
+
+def test_args_that_are_not_known_cannot_hide_other_warnings() -> None:
+    args: JsonObject = {f"k{number}": "x" for number in range(50)}
+    shown = prompt("Write", args | {"file_path": "/etc/passwd", "content": "x"})
+    assert shown.warnings[0] == "outside the agent's folder: /etc/passwd"
+    assert shown.warnings[-1] == "there are 31 more warnings"
 
 
 def test_a_shell_command_is_shown_with_its_folder_and_parts() -> None:
