@@ -17,6 +17,8 @@ MOST_PATHS: Final = 15
 """How many paths of one call are looked at."""
 
 _LARGEST_DIFF: Final = 200_000
+_LARGEST_RESULT: Final = 8_000_000
+_MOST_WORK: Final = 100_000_000
 _CRLF: Final = "the file has CRLF line ends"
 _NOT_READ: Final = "the file was not read"
 _LOOSE: Final = "the tool also replaces text that is only similar"
@@ -138,6 +140,8 @@ def _edited(path: str, edits: Sequence[TextEdit] | None, facts: FileFacts | None
     now = _state(path, facts)
     if now.problem:
         return now
+    if len(edits) * (len(now.before or "") + 1000) > _MOST_WORK:
+        return FileChange(path, problem="there are too many edits", warnings=("there are too many edits to show",))
     if now.before is None and edits[0].old:
         text = "the file does not exist, so there is nothing to replace"
         return FileChange(path, problem="the file does not exist", warnings=(text,))
@@ -168,7 +172,7 @@ def _replaced(text: str, edit: TextEdit, name: str, *, is_loose: bool) -> tuple[
         return text, f"{name} is not in the file{looser}"
     if count > 1 and not edit.every:
         return text, f"{name} is in the file {count:,} times, and the call does not say which"
-    if count * len(new) > 8_000_000:
+    if len(text) + count * (len(new) - len(old)) > _LARGEST_RESULT:
         return text, f"{name} is in the file {count:,} times: the result is too large to show"
     return text.replace(old, new), ""
 

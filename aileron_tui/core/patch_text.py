@@ -1,6 +1,7 @@
 """Patches in the format of `apply_patch`: which files they add, change, move or delete, and how."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from aileron_tui.core.values import dataclass
@@ -33,6 +34,7 @@ class FilePatch:
     chunks: tuple[PatchChunk, ...] = ()
 
 
+@lru_cache(maxsize=16)
 def read_patch(text: str) -> tuple[FilePatch, ...] | None:
     """The files of a patch, or None if it does not have the known format."""
     lines = text.strip().split("\n")

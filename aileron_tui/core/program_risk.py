@@ -204,8 +204,8 @@ def _without_script(name: str, words: Sequence[ShellWord]) -> Sequence[ShellWord
 
 
 def _may_be_outside(text: str, folder: str) -> bool:
-    """Whether a word may be a path outside the folder. A path may also follow an option of one letter, or `=`."""
-    values = (text[2:], text.partition("=")[2]) if text.startswith("-") else (text,)
+    """Whether a word may be a path outside the folder. It may follow an option of one letter, or `=`."""
+    values = (text[2:] if text.startswith("-") else text, text.partition("=")[2])
     for value in values:
         if value.startswith("~"):
             return True

@@ -10,7 +10,7 @@ What this cannot know: aliases and functions of the shell, and which file a name
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.shell_syntax import (
@@ -97,6 +97,7 @@ class ShellParts:
     has_heredoc: bool = False
 
 
+@lru_cache(maxsize=16)
 def take_apart(command: str) -> ShellParts:
     """Takes a command apart. Never raises; what is not understood has a `problem`."""
     if len(command) > LONGEST_COMMAND:

@@ -131,7 +131,7 @@ PROGRAMS: Final = {
         doctl s3cmd mc vault consul etcdctl nomad dropdb createdb pg_restore mysqladmin influx duckdb""",
     ),
     **_table(
-        _HIGH, _SHELL, "alias unalias trap enable bind complete compopt fc let hash mapfile readarray coproc shopt set"
+        _HIGH, _SHELL, "alias unalias trap enable bind complete compopt fc let hash mapfile readarray coproc shopt"
     ),
     **_table(_HIGH, "controls the gate", "aileron aileron-tui"),
     **_table(_HIGH, "runs an agent", "claude codex gemini copilot opencode qwen goose aider cursor-agent amp"),
@@ -223,6 +223,7 @@ PROGRAMS: Final = {
     "readonly": ProgramRisk(_NORMAL, "sets variables"),
     "local": ProgramRisk(_NORMAL, "sets variables"),
     "unset": ProgramRisk(_NORMAL, "sets variables"),
+    "set": ProgramRisk(_NORMAL, "changes the shell", "k"),
     "cp": ProgramRisk(_NORMAL, "writes files"),
     "mv": ProgramRisk(_NORMAL, "moves or replaces files"),
     "ln": ProgramRisk(_NORMAL, "makes links"),

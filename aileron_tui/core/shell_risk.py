@@ -9,6 +9,7 @@ from aileron_tui.core.protected_paths import protected_path
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.shell_parts import Redirection, ShellPart, ShellParts
 from aileron_tui.core.tool_paths import absolute, is_inside
+from aileron_tui.core.tool_places import quoted_part
 
 _HIGH, _NORMAL, _LOW = RiskLevel.HIGH, RiskLevel.NORMAL, RiskLevel.LOW
 
@@ -93,6 +94,11 @@ def _protected(command: ShellParts, own: Sequence[str]) -> str:
     return protected_path(command.text, own) or protected_path(" ".join(words), own)
 
 
+def _writes_here(redirection: Redirection) -> bool:
+    """Whether a file is written whose path depends on the folder."""
+    return redirection.writes and not redirection.target.text.startswith("/")
+
+
 def _is_cd(part: ShellPart) -> bool:
     return _runs(part) in ("cd", "pushd", "popd", "chdir")
 
@@ -123,9 +129,11 @@ def shell_warnings(command: ShellParts, folder: str = "", own: Sequence[str] = (
     reads_only = all(risk.level is _LOW for part in command.parts for risk in _part_risks(part, folder, own))
     if (command.problem or not reads_only) and (found := _protected(command, own)):
         yield f"it names {found}"
-    for part in command.parts:
-        for redirection in part.redirections:
-            for risk in _redirection_risks(redirection, folder, own):
-                if risk.level is _HIGH and risk is not _PROTECTED:
-                    target = f"{redirection.target.text}{'' if redirection.target.is_known else '…'}"
-                    yield f"a redirection {risk.reason}: {redirection.operator} {target}"
+    redirections = [redirection for part in command.parts for redirection in part.redirections]
+    if any(map(_is_cd, command.parts)) and any(map(_writes_here, redirections)):
+        yield "it changes the folder before it writes, so where it writes is not certain"
+    for redirection in redirections:
+        for risk in _redirection_risks(redirection, folder, own):
+            if risk.level is _HIGH and risk is not _PROTECTED:
+                target = f"{quoted_part(redirection.target.text)}{'' if redirection.target.is_known else '…'}"
+                yield f"a redirection {risk.reason}: {redirection.operator} {target}"

@@ -3,8 +3,8 @@
 Agents use the same name for different tools (`edit`), so a declaration applies only if the args fit: every required one
 is there and each has its type. To add a tool, declare it in `KINDS`. A tool that is not listed is shown with all args.
 
-The names and args are those of Claude Code 2.1.325, Codex 0.166, Gemini CLI 0.61, Copilot CLI 1.0.102 and
-opencode 1.18.
+Most names and args were read from Claude Code 2.1.325, Gemini CLI 0.61, Copilot CLI 1.0.102 and opencode 1.18. Others
+come from the documentation of other versions. If one is wrong, its calls are shown with all args and a warning.
 """
 
 from typing import Final

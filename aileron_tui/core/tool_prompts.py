@@ -17,7 +17,7 @@ from aileron_tui.core.tool_call import FileFacts, NamedPath, ToolCall, ToolPromp
 from aileron_tui.core.tool_kind import ArgRole, ToolKind, ToolUse
 from aileron_tui.core.tool_kinds import is_known_tool
 from aileron_tui.core.tool_paths import absolute
-from aileron_tui.core.tool_places import place_rows, place_warnings
+from aileron_tui.core.tool_places import FULL_PATH, place_rows, place_warnings, quoted_part
 from aileron_tui.core.tool_reading import ToolReading, read_call
 from aileron_tui.core.tool_risk import tool_risk
 from aileron_tui.core.url_cautions import url_facts, urls_in
@@ -92,6 +92,7 @@ def _rows(reading: ToolReading, files: Mapping[str, FileFacts]) -> Iterator[Row]
             if kind and not kind.texts(ArgRole.FOLDER, call.args) and call.folder:
                 own.append(Row("Folder", call.folder))
             own.extend(shell_rows(reading.shell))
+            own.extend(row for row in place_rows(reading.places, files) if row.label != FULL_PATH)
         elif argument.role in (ArgRole.PATH, ArgRole.PATCH, ArgRole.FOLDER):
             own.extend(place_rows(reading.places, files))
         elif argument.role in (ArgRole.URL, ArgRole.URLS):
@@ -149,6 +150,8 @@ def _warnings(
         yield from shell_warnings(reading.shell, reading.folder, own)
         if reading.folder != call.folder:
             yield f"it runs in another folder than the agent's: {reading.folder}"
+    if reading.more_places:
+        yield f"it names {reading.more_places:,} more paths, which were not looked at"
     yield from place_warnings(reading.places, call.folder, files, own)
     urls = _urls(kind, call)
     for url in urls:
@@ -158,4 +161,4 @@ def _warnings(
     for change in changes:
         yield from change.warnings
     for name in reading.unknown:  # the last ones, so that many of them hide nothing
-        yield f"it has an arg that this tool is not known to have: {name}"
+        yield f"it has an arg that this tool is not known to have: {quoted_part(name)}"

@@ -1,9 +1,11 @@
 """Tool calls read by their declarations: the tool, its shell command taken apart, and the paths that it names."""
 
 import re
+from itertools import islice
 from typing import Final
 
-from aileron_tui.core.file_changes import changed_paths
+from aileron_tui.core.file_changes import MOST_PATHS, changed_paths
+from aileron_tui.core.jsontext import Json
 from aileron_tui.core.shell_parts import ShellParts, take_apart
 from aileron_tui.core.shell_rows import written_targets
 from aileron_tui.core.tool_call import ToolCall
@@ -14,11 +16,13 @@ from aileron_tui.core.tool_paths import absolute
 from aileron_tui.core.tool_places import Place
 from aileron_tui.core.values import dataclass
 
+_NO_POWER: Final[tuple[Json, ...]] = (None, False, "", "default", "plan", [], {})
+_MOST_READ: Final = 10_000
 _WILD: Final = re.compile(r"[*?\[{!(]")
 _PIECES: Final = re.compile(r"[{},()|/]")
 _ABSOLUTE_PIECE: Final = re.compile(r"[{,(|]/")
 _DOTS_ONLY: Final = re.compile(r"\.+|")
-_CLASS_OF_DOTS: Final = re.compile(r"\[[^][]*[./]|\\")
+_CLASS_OF_DOTS: Final = re.compile(r"\[[^\[\]]*[./]|\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class ToolReading:
     """A call and what is known about it. `kind` is None if the tool is not known or its args do not fit.
 
     `unknown` are args that the declaration does not have. `folder` is where the call works, `shell` its command.
+    `more_places` is how many paths it names beyond those that are looked at.
     """
 
     call: ToolCall
@@ -35,12 +40,13 @@ class ToolReading:
     folder: str = ""
     shell: ShellParts | None = None
     places: tuple[Place, ...] = ()
+    more_places: int = 0
 
     @property
     def powers(self) -> tuple[str, ...]:
         """The labels of args that give the call more power than usual."""
-        arguments = self.kind.arguments if self.kind else ()
-        return tuple(one.label for one in arguments if one.role is ArgRole.POWER and self.call.args.get(one.name))
+        arguments = [one for one in self.kind.arguments if one.role is ArgRole.POWER] if self.kind else []
+        return tuple(one.label for one in arguments if self.call.args.get(one.name) not in _NO_POWER)
 
 
 def read_call(call: ToolCall) -> ToolReading:
@@ -52,7 +58,11 @@ def read_call(call: ToolCall) -> ToolReading:
     shell = take_apart(kind.text(ArgRole.COMMAND, call.args)) if kind.use is ToolUse.SHELL else None
     folder = _folder(kind, call)
     unknown = unknown_names(kind, call.args)
-    return ToolReading(call, name, kind, unknown, folder, shell, _places(kind, call, shell, folder))
+    if shell and call.tool == "PowerShell":
+        shell = ShellParts(shell.text, problem="it is not written for a POSIX shell")
+    places = tuple(islice(_places(kind, call, shell, folder), _MOST_READ))
+    kept = tuple(dict.fromkeys(places))[:MOST_PATHS]
+    return ToolReading(call, name, kind, unknown, folder, shell, kept, len(set(places)) - len(kept))
 
 
 def _folder(kind: ToolKind, call: ToolCall) -> str:
@@ -68,8 +78,12 @@ def _places(kind: ToolKind, call: ToolCall, shell: ShellParts | None, folder: st
     needs_text = kind.use in (ToolUse.WRITE, ToolUse.EDIT, ToolUse.PATCH)
     found = [Place(path, absolute(path, call.folder), changes=True, needs_text=needs_text) for path in changed]
     read = (*(() if changed else kind.texts(ArgRole.PATH, call.args)), *kind.texts(ArgRole.FOLDER, call.args))
-    found += [Place(path, absolute(path, call.folder)) for path in read]
-    found += [place for text in kind.texts(ArgRole.PATTERN, call.args) if (place := _pattern_place(text, call.folder))]
+    found += [Place(path, absolute(path, call.folder)) for path in read[:_MOST_READ]]
+    found += [
+        place
+        for text in kind.texts(ArgRole.PATTERN, call.args)[:_MOST_READ]
+        if (place := _pattern_place(text, call.folder))
+    ]
     targets = written_targets(shell) if shell else ()
     return (*found, *(Place(target, absolute(target, folder), changes=True) for target in targets))
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from aileron_tui.core.file_changes import MOST_PATHS
 from aileron_tui.core.risk import Risk, RiskLevel, RiskRule
 from aileron_tui.core.risk_words import Effect, risk_word
 from aileron_tui.core.shell_risk import NOT_TAKEN_APART, command_risk
@@ -29,9 +28,12 @@ def tool_risk(
     if kind is None:
         return _by_name(call, name)
     risks = [_of_kind(kind, reading, own)]
+    if reading.more_places:
+        writes = any(place.changes for place in reading.places)
+        risks.append(Risk(RiskLevel.HIGH if writes else RiskLevel.NORMAL, "names very many paths"))
     if reading.unknown:
         risks.append(Risk(RiskLevel.NORMAL, "has unknown args"))
-    if kind.use is ToolUse.PATCH and not 0 < len(reading.places) <= MOST_PATHS:
+    if kind.use is ToolUse.PATCH and (reading.more_places or not reading.places):
         risks.append(Risk(RiskLevel.HIGH, "not all files are known"))
     if reading.powers:
         risks.append(Risk(RiskLevel.HIGH, "asks for more than usual"))

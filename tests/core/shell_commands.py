@@ -142,6 +142,9 @@ echo x >> log.txt
 cat /etc/hosts
 ls ..
 ls ~
+ls --x=~/y
+cat x=~
+ls --sort=/y
 cat ../other/file
 grep -r key /var/log
 sed -i s/a/b/ a.txt
@@ -154,6 +157,8 @@ docker build .
 gh pr list
 kubectl get pods
 unknown-program --flag
+set -e; ls
+set -euo pipefail; make
 ./ls
 time make
 nohup make

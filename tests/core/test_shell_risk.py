@@ -11,7 +11,7 @@ from aileron_tui.core.shell_risk import command_risk, shell_warnings
 from tests.core.shell_commands import HIGH, LOW, NORMAL
 from tests.hostile import HOSTILE
 
-FOLDER = "/work/project"
+FOLDER = "/srv/project"
 LONGEST_REASON = 27
 
 

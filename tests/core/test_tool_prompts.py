@@ -11,7 +11,7 @@ from aileron_tui.core.tool_kinds import KINDS
 from aileron_tui.core.tool_prompts import is_reading, named_paths, shell_command, tool_prompt
 from tests.hostile import HOSTILE
 
-FOLDER = "/work/project"
+FOLDER = "/srv/project"
 TOOLS = sorted({name for kind in KINDS for name in kind.names} | {"mcp__mail__send", "unknown", ""})
 EXAMPLES: dict[str, Json] = {
     "text": "x",
@@ -393,6 +393,31 @@ def test_the_users_own_risk_comes_first() -> None:
     assert (low.level, low.reason) == (RiskLevel.LOW, "by [[risk]] entry 1")
     assert tool_prompt(call("mcp__mail__get", {}), {}, rules).risk.level is RiskLevel.HIGH
     assert tool_prompt(call("mcp__other__get", {}), {}, rules).risk.level is RiskLevel.NORMAL
+
+
+def test_very_many_paths_are_warned_about() -> None:
+    shown = prompt("grep", {"pattern": "x", "paths": [f"f{number}" for number in range(5000)]})
+    assert any("4,985 more paths" in warning for warning in shown.warnings)
+    assert shown.risk.level is not RiskLevel.LOW
+
+
+def test_edits_that_would_take_long_are_not_tried() -> None:
+    edits: list[Json] = [{"old_string": "a", "new_string": "aa", "replace_all": True}] * 5000
+    shown = prompt("MultiEdit", {"file_path": "a", "edits": edits}, {f"{FOLDER}/a": file("a" * 100_000)})
+    assert any("too many edits" in warning for warning in shown.warnings)
+    few = prompt("MultiEdit", {"file_path": "a", "edits": edits[:40]}, {f"{FOLDER}/a": file("a" * 100_000)})
+    assert any("too large to show" in warning for warning in few.warnings)
+
+
+def test_a_link_that_a_redirection_writes_to_is_shown() -> None:
+    shown = prompt("Bash", {"command": "echo x > link"}, {f"{FOLDER}/link": FileFacts(FileKind.FILE, "/etc/x")})
+    assert value(shown, "Leads to") == "/etc/x"
+    assert shown.risk.level is RiskLevel.HIGH
+    assert shown.warnings
+
+
+def test_a_language_that_is_not_known_is_of_high_risk() -> None:
+    assert prompt("PowerShell", {"command": "ls"}).risk.level is RiskLevel.HIGH
 
 
 def test_more_permissions_for_another_agent_are_of_high_risk() -> None:
