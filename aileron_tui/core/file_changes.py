@@ -1,5 +1,6 @@
 """What tools that write files would change: the text of each file now and afterwards, as far as that is known."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -20,6 +21,7 @@ _LARGEST_DIFF: Final = 200_000
 _LARGEST_RESULT: Final = 8_000_000
 _MOST_WORK: Final = 100_000_000
 _CRLF: Final = "the file has CRLF line ends"
+_NOT_ONCE: Final = "parts of the patch depend on each other"
 _NOT_READ: Final = "the file was not read"
 _LOOSE: Final = "the tool also replaces text that is only similar"
 
@@ -69,6 +71,7 @@ def file_changes(
             text = "the patch does not have the known format, so its files are not known"
             return (FileChange("", problem="the patch cannot be read", warnings=(text,)),)
         changes = [change for file in found[:MOST_PATHS] for change in _patched_file(file, folder, files)]
+        changes += [FileChange("", problem=_NOT_ONCE, warnings=(text,)) for text in _overlaps(found, folder, files)]
         if len(found) > MOST_PATHS:
             text = f"the patch changes {len(found):,} files, and only the first {MOST_PATHS} were looked at"
             changes.append(FileChange("", problem="there are too many files", warnings=(text,)))
@@ -80,6 +83,22 @@ def file_changes(
     if kind.use is ToolUse.WRITE:
         return (_written(path, kind.text(ArgRole.CONTENT, args), facts),)
     return (_edited(path, _edits(kind, args), facts, is_loose=kind.is_loose),)
+
+
+def _overlaps(found: Sequence[FilePatch], folder: str, files: Mapping[str, FileFacts]) -> Iterator[str]:
+    """Where one part of a patch changes what another part has made, which the diffs do not show."""
+    named = [path for file in found for path in (file.path, file.move_to) if path]
+    facts = {path: files.get(absolute(path, folder)) for path in named}
+    places = [(known.resolved if (known := facts[path]) else "") or absolute(path, folder) for path in named]
+    counts = Counter(places)
+    for path, place in zip(named, places, strict=True):
+        if place and counts[place] > 1:
+            yield f"the patch changes {path} more than once, so the result is not known"
+            return
+    for file in found:
+        target = facts.get(file.move_to)
+        if file.move_to and (target is None or target.kind is not FileKind.MISSING):
+            yield f"a file is moved to {file.move_to}, which may exist already and is replaced"
 
 
 def _edits(kind: ToolKind, args: JsonObject) -> tuple[TextEdit, ...] | None:

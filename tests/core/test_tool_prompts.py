@@ -245,6 +245,23 @@ def test_a_patch_shows_each_file() -> None:
     assert prompt("apply_patch", {"command": "rm x"}).risk.level is RiskLevel.HIGH
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        "*** Update File: a\n@@\n-x\n+y\n*** Update File: ./a\n@@\n-x\n+y\n",
+        "*** Update File: a\n@@\n-x\n+y\n*** Update File: link\n@@\n-x\n+y\n",
+        "*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** Delete File: b\n",
+        "*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n",
+    ],
+)
+def test_parts_of_a_patch_that_depend_on_each_other_are_warned_about(parts: str) -> None:
+    """The second part is applied to what the first has made, and a move replaces a file."""
+    facts = file("x\nz\nx\n", f"{FOLDER}/a")
+    files = {f"{FOLDER}/a": facts, f"{FOLDER}/link": facts, f"{FOLDER}/b": file("old\n", f"{FOLDER}/b")}
+    shown = prompt("apply_patch", {"input": f"*** Begin Patch\n{parts}*** End Patch"}, files)
+    assert any("more than once" in text or "is replaced" in text for text in shown.warnings)
+
+
 def test_a_patch_of_too_many_files_says_so() -> None:
     body = "".join(f"*** Delete File: f{number}\n" for number in range(40))
     shown = prompt("apply_patch", {"input": f"*** Begin Patch\n{body}*** End Patch"})

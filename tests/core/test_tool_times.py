@@ -12,6 +12,8 @@ from aileron_tui.core.tool_prompts import named_paths, tool_prompt
 SIZE = 60_000
 """Calls of this size are read while other agents and operators wait."""
 
+PATCH = f"*** Begin Patch\n{''.join(f'*** Delete File: {number}{chr(10)}' for number in range(40_000))}*** End Patch"
+
 
 def filled(text: str) -> str:
     return text * (SIZE // len(text))
@@ -27,6 +29,7 @@ def filled(text: str) -> str:
         *(("Glob", {"pattern": filled(text)}) for text in ("[", "[.", "{.,", "../", "*")),
         *(("Write", {"file_path": filled(text), "content": "x"}) for text in (".git.", "a/", "../", "%25", "~")),
         ("Write", {"file_path": "a", "content": filled(".claude.git.bashrc ")}),
+        ("apply_patch", {"input": PATCH}),
         ("web_fetch", {"prompt": filled("http://")}),
         ("Read", {"file_path": "a"} | {f"k{number}": 1 for number in range(SIZE // 8)}),
     ],
