@@ -44,11 +44,16 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class TextEdit:
-    """One replacement of a text by another, once or everywhere."""
+    """One replacement of a text by another, once or everywhere.
+
+    `takes_line_end` means that a text that is replaced by nothing is removed with the line end after it. Where one
+    occurrence has a line end after it, those without are not removed.
+    """
 
     old: str
     new: str
     every: bool = False
+    takes_line_end: bool = False
 
 
 def changed_paths(kind: ToolKind, args: JsonObject) -> tuple[str, ...]:
@@ -106,7 +111,7 @@ def _edits(kind: ToolKind, args: JsonObject) -> tuple[TextEdit, ...] | None:
     listed, flag = kind.first(ArgRole.EDITS), kind.first(ArgRole.EVERY)
     if listed is None:
         every = bool(flag and args.get(flag.name))
-        return (TextEdit(kind.text(ArgRole.OLD, args), kind.text(ArgRole.NEW, args), every),)
+        return (TextEdit(kind.text(ArgRole.OLD, args), kind.text(ArgRole.NEW, args), every, kind.takes_line_end),)
     values = args.get(listed.name)
     found: list[TextEdit] = []
     for item in values if isinstance(values, list) else ():
@@ -115,7 +120,7 @@ def _edits(kind: ToolKind, args: JsonObject) -> tuple[TextEdit, ...] | None:
         old, new, replace_all = item.get("old_string"), item.get("new_string"), item.get("replace_all")
         if not isinstance(old, str) or not isinstance(new, str) or not isinstance(replace_all, bool | None):
             return None
-        found.append(TextEdit(old, new, bool(replace_all)))
+        found.append(TextEdit(old, new, bool(replace_all), kind.takes_line_end))
     return tuple(found) or None
 
 
@@ -187,12 +192,16 @@ def _replaced(text: str, edit: TextEdit, name: str, *, is_loose: bool) -> tuple[
         return (new, "") if not text else (text, f"{name} is empty, but the file is not")
     count = text.count(old)
     if not count:
-        looser = "; the tool may still replace similar text" if is_loose else ""
+        looser = (
+            "; the tool may still replace similar text" if is_loose or edit.takes_line_end else ""
+        )  # at least other quotes
         return text, f"{name} is not in the file{looser}"
     if count > 1 and not edit.every:
         return text, f"{name} is in the file {count:,} times, and the call does not say which"
     if len(text) + count * (len(new) - len(old)) > _LARGEST_RESULT:
         return text, f"{name} is in the file {count:,} times: the result is too large to show"
+    if edit.takes_line_end and not new and not old.endswith("\n") and f"{old}\n" in text:
+        old += "\n"
     return text.replace(old, new), ""
 
 

@@ -194,6 +194,13 @@ def test_an_edit_that_does_not_fit_is_warned_about(text: str, more: JsonObject, 
     assert "Replace" in labels(shown)
 
 
+def test_claude_code_removes_a_text_with_the_line_end_after_it() -> None:
+    """If one occurrence is at the end of a line, it removes only such ones."""
+    args: JsonObject = {"file_path": "a", "old_string": "#", "new_string": "", "replace_all": True}
+    shown = prompt("Edit", args, {f"{FOLDER}/a": file("#rm -rf x\n#\n")})
+    assert preview(shown, "Change") == "@@ -1,2 +1 @@\n #rm -rf x\n-#"
+
+
 def test_edits_of_one_call_follow_each_other() -> None:
     edits: Json = [{"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c", "replace_all": True}]
     shown = prompt("MultiEdit", {"file_path": f"{FOLDER}/a", "edits": edits}, {f"{FOLDER}/a": file("a b\n")})
