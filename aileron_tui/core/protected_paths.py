@@ -133,10 +133,10 @@ def _dotted_names() -> re.Pattern[str]:
 
 
 def _names_in(form: str) -> Iterator[str]:
-    """The protected names that occur in a text, perhaps as a part of another name."""
+    """The protected names that occur in a text, perhaps as a part of another name. Each is yielded once."""
     if "." in form:
-        for found in _dotted_names().finditer(form):
-            yield from (name for name in _KINDS if name[0] == "." and f".{found[1]}".startswith(name))
+        for found in dict.fromkeys(match[1] for match in _dotted_names().finditer(form)):
+            yield from (name for name in _KINDS if name[0] == "." and f".{found}".startswith(name))
     yield from (name for name in _OTHER_NAMES if name in form)
 
 

@@ -46,7 +46,7 @@ def tool_prompt(
     warnings = tuple(dict.fromkeys(_warnings(reading, changes, files, own)))
     shown = warnings[:_MOST_WARNINGS]
     if len(warnings) > len(shown):
-        shown += (f"there are {len(warnings) - len(shown):,} more warnings of this kind",)
+        shown += (f"there are {len(warnings) - len(shown):,} more warnings",)
     return ToolPrompt(
         reading.kind.question if reading.kind and not reading.unknown else "",
         tuple(_rows(reading, files)),
@@ -120,6 +120,7 @@ def _row(label: str, value: Json, *, long: bool = False) -> Row:
 def _label(name: str, taken: set[str]) -> str:
     """The label of an arg that this program does not know. It cannot be taken for a label of this program."""
     is_plain = name.isascii() and name.replace("_", "").replace("-", "").replace(".", "").isalnum()
+    is_plain = is_plain and not name[0].isupper()  # as labels of this program begin
     return name if is_plain and name.casefold() not in taken else f'arg "{name}"'
 
 
@@ -146,8 +147,6 @@ def _warnings(
         if is_known_tool(call.tool) and not reading.name.server:
             yield _UNKNOWN_SHAPE
         return
-    for name in reading.unknown:
-        yield f"it has an arg that this tool is not known to have: {quoted_part(name)}"
     for label in reading.powers:
         yield f"it asks for more than usual: {label.lower()}"
     if reading.shell:
@@ -164,3 +163,5 @@ def _warnings(
         yield "no URL was found in it, so its host is not known"
     for change in changes:
         yield from change.warnings
+    for name in reading.unknown:  # the last ones, so that many of them hide nothing
+        yield f"it has an arg that this tool is not known to have: {quoted_part(name)}"

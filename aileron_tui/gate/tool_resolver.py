@@ -14,6 +14,8 @@ from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.large_values import work_on
 
 _WIDE_FOLDER: Final = "the agent works in a folder that contains your whole home folder"
+_COST: Final = 8
+"""How much longer it takes to read a character of a call than one of a file. A shell command is taken apart."""
 
 
 class ToolResolver:
@@ -30,7 +32,7 @@ class ToolResolver:
         """The call with what the gate finds now. It is never cached."""
         from aileron_tui.core.tool_prompts import named_paths, tool_prompt  # noqa: PLC0415  # most gates run only actions
 
-        size = len(canonical(call.args))
+        size = _COST * len(canonical(call.args))
         named = await work_on(size, lambda: named_paths(call))
         files = await self.files.look(agent, named)
         size += sum(len(found.text or "") for found in files.values())
