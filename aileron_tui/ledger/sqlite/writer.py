@@ -44,6 +44,7 @@ from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import LockFile
 from aileron_tui.ledger.recorded_decision import decision_of, read_decision
 from aileron_tui.ledger.sqlite import request_index
+from aileron_tui.ledger.sqlite.change_mark import close_deleted
 from aileron_tui.ledger.sqlite.connection import check_file, connect, is_busy
 from aileron_tui.ledger.sqlite.failures import translated, translating
 from aileron_tui.ledger.sqlite.file_identity import FileIdentity, replaced
@@ -162,6 +163,7 @@ class SqliteLedger:
                     self._db.execute("PRAGMA busy_timeout = 1000")
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._db.close()
+            close_deleted()
             self._holder.close()
 
     def rebuild_index(self) -> None:
