@@ -208,7 +208,8 @@ class GateState:
             self._ended_bytes -= self._recently_ended.pop(next(iter(self._recently_ended))).size
         self._note_unknown(request)
         request.ended.set()
-        log.info("%s %s is %s", request.id, inline(request.action.name), state)
+        by = f", answered by {request.rule}" if request.rule else ""
+        log.info("%s %s is %s%s", request.id, inline(request.action.name), state, by)
         self.announce(request)
         request.forget_rendered()
 

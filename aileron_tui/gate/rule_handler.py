@@ -215,7 +215,6 @@ class RuleHandler:
             return False
         request.rule, request.reason = rule.id, reason
         request.recorded.set_result(None)
-        log.info("%s %s was answered by %s: %s", request.id, inline(request.action.name), rule.id, rule.verdict)
         if allowed:
             self._op_runner.start(request)
         else:

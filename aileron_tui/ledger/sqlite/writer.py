@@ -264,7 +264,7 @@ class SqliteLedger:
         seq, previous = head.seq, head.hash
         time_now = self._clock()
         self._latest = max(self._latest, time_now)
-        now, view = timestamp(time_now), SqliteView(self._db, self.path)
+        now, view = timestamp(time_now), _Appending(self._db, self.path)
         for draft in drafts:
             if self._guest and draft.kind not in FOR_GUESTS:
                 raise EntryRefused("only the process that holds the ledger can record this", draft.kind)
@@ -279,6 +279,7 @@ class SqliteLedger:
             previous = link(previous, data)
             self._db.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, data, bytes.fromhex(previous[7:])))
             request_index.record(self._db, entry, decision)
+            view.note(entry)
         return Head(seq, previous)
 
     def _share(self, wait: float) -> None:
@@ -324,6 +325,31 @@ class SqliteLedger:
         except BaseException:
             self._db.close()
             raise
+
+
+class _Appending(SqliteView):
+    """The ledger inside a transaction. What is known of the requests that it makes is not read from the file."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        super().__init__(db, path)
+        self._made: dict[int, Entry] = {}
+        self._unextended: set[str] = set()
+
+    def note(self, entry: Entry) -> None:
+        """Takes note of an entry that was appended."""
+        if entry.kind == EntryKind.REQUESTED:
+            self._made[entry.seq] = entry
+            self._unextended.add(entry.request)
+        elif entry.kind == EntryKind.EXTENDED:
+            self._unextended.discard(entry.request)
+
+    def entry(self, seq: int) -> Entry | None:
+        """The entry with this number, or None."""
+        return self._made.get(seq) or super().entry(seq)
+
+    def extensions(self, request: str) -> tuple[Entry, ...]:
+        """Every entry that extended the deadline of a request, in order."""
+        return () if request in self._unextended else super().extensions(request)
 
 
 def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:
