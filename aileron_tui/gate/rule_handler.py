@@ -243,7 +243,6 @@ class RuleHandler:
             return False
         request.rule, request.reason = rule.id, reason
         request.recorded.set_result(None)
-        log.info("%s %s was answered by %s: %s", request.id, inline(request.name), rule.id, rule.verdict)
         if allowed and request.tool:
             self.hand_over(request)
         elif allowed:
