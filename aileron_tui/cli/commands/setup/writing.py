@@ -64,6 +64,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     known = _known_record(here.data, kind, context)
     plan = plan_for(kind.word, context)
     files = [planned(file, _known_file(known, file.path)) for file in plan.files]
+    _check_places(files, context)
     access = needed_access(gate_ledger(), context.agent, kind.word, utc_now()) if hooked else None
     tell(f"{kind.title} {program.version_text}  {inline(str(program.path))}")
     _tell_more(kind, program, plan, context)
@@ -110,6 +111,15 @@ def _known_record(data: Path, kind: AgentKind, context: SetupContext) -> SetupRe
 def _known_file(record: SetupRecord | None, path: Path) -> FileRecord | None:
     files = record.files if record else ()
     return next((file for file in files if file.path == str(path.resolve())), None)
+
+
+def _check_places(files: list[PlannedFile], context: SetupContext) -> None:
+    """Refuses to write outside of the project where a symbolic link of the project leads there."""
+    folder = context.folder.resolve()
+    for file in files:
+        if context.project and file.plan.path.is_relative_to(context.folder) and not file.path.is_relative_to(folder):
+            hint = "Remove the link, then try again."
+            raise AileronError(f"{file.plan.path} leads out of this folder", f"to {file.path}", hint)
 
 
 def _chosen_files(plan: SetupPlan, files: list[PlannedFile]) -> list[PlannedFile]:
