@@ -136,6 +136,6 @@ def findings(context: SetupContext) -> Iterator[Finding]:
     for folder in (context.folder, *context.folder.parents):
         for path in (folder / ".gemini" / ".env", folder / ".env"):
             try:
-                yield from environment_findings(path, file_names(path), "Gemini CLI", by_shell=True)
+                yield from environment_findings(path, file_names(path), "Gemini CLI")
             except SettingsFault as error:
                 yield Finding(f"{error}", error.hint)

@@ -137,13 +137,15 @@ def test_variables_of_a_project_are_named_but_not_their_values(
 ) -> None:
     values = {"LD_PRELOAD": "canary", "http_proxy": "canary", "COLOUR\x1b[2J": "canary"}
     write(folder / ".claude" / "settings.local.json", json.dumps({"env": values}))
-    write(folder / ".gemini" / ".env", "export BASH_ENV=canary\nKEY=canary\n")
+    write(folder / ".gemini" / ".env", "export LD_AUDIT=canary\nBASH_ENV: canary\nKEY=canary\n")
     assert set_up("claude") == OK
     assert set_up("gemini") == OK
     said = capsys.readouterr().err
     for words in ("LD_PRELOAD: with that, a file can answer", "http_proxy, which can change", "COLOUR⟨ESC⟩[2J"):
         assert words in said
-    assert "BASH_ENV: with that, a file can answer" in said
+    assert "LD_AUDIT: with that, a file can answer" in said
+    assert "BASH_ENV, which can change" in said
+    assert "KEY" not in said
     assert "canary" not in said
     assert "\x1b" not in said
     cli.main(["doctor", "--json"])
