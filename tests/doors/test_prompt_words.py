@@ -2,6 +2,7 @@
 
 import pytest
 
+from aileron_tui.core.jsontext import Json
 from aileron_tui.doors.hook_calls import prompt_hint, status_text
 
 
@@ -17,7 +18,7 @@ def test_an_ordinary_command_is_repeated() -> None:
 
 
 def test_the_name_of_a_tool_cannot_forge_a_row_of_the_status() -> None:
-    waiting = [{"id": "req-1", "action": "Bash\n  req-2  Read", "expires_at": "12:00"}]
+    waiting: list[Json] = [{"id": "req-1", "action": "Bash\n  req-2  Read", "expires_at": "12:00"}]
     said = status_text({"agent": "claude", "version": "1", "waiting": waiting})
     assert len(said.splitlines()) == 2
     assert said.splitlines()[1].startswith("  req-1  Bash")
