@@ -151,14 +151,14 @@ def test_claude_gets_hooks_for_everything_a_token_and_rules(
     handler = group["hooks"][0]
     assert (handler["timeout"], handler["onFailure"]) == (3600, "block")
     words = [handler["command"], *handler["args"]]
-    assert words[-6:] == ["hook", "claude", "--agent", "claude", "--timeout", "3600"]
-    assert f"AILERON_TUI_HOME={home / 'aileron'}" in words
+    assert words[:4] == ["/usr/bin/env", "-i", sys.executable, "-I"]
+    data = home / "aileron" / "data"
+    assert words[6:] == ["hook", "claude", "--agent", "claude", "--timeout", "3600", "--data", str(data)]
     assert "PermissionRequest" not in settings["hooks"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     backup = path.with_name("settings.json.before-aileron")
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert "Bash(ls:*)" in backup.read_text()
-    data = home / "aileron" / "data"
     assert stat.S_IMODE((data / "doors.json").stat().st_mode) == 0o600
     with open_reader(data / "ledger.db") as reader:
         assert not Agents.of(reader).named("claude").revoked
