@@ -265,8 +265,9 @@ class PromptView(CachedWidget, can_focus=True):
 
     @property
     def quote_in_view(self) -> Quote | None:
-        """The quote that is on screen, or else the first one; None if there is none."""
-        return self._quotes.in_view(self._body) if self.ready and self._request else None
+        """The quote that is on screen, or else the first one; None if there is none, or if the console is closing."""
+        body = next(iter(self.query(PromptScroll)), None)
+        return self._quotes.in_view(body) if body is not None and self.ready and self._request else None
 
     def toggle_details(self) -> None:
         """Shows or hides the details of who asks and what would run."""
