@@ -20,6 +20,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.scripted_model import ScriptedModel
+from aileron_tui.doors.scripted_replies import ScriptedCall
 from aileron_tui.doors.settings_findings import at
 from aileron_tui.doors.trial_call import LONGEST_OUTPUT, TrialPlaces, TrialResult, end_process
 
@@ -37,7 +38,7 @@ def try_opencode(program: Path, places: TrialPlaces) -> TrialResult:
     with (
         tempfile.TemporaryDirectory(prefix="aileron-setup-") as folder,
         tempfile.TemporaryDirectory(prefix="setup-", dir=places.cache) as private,
-        ScriptedModel(f"touch {name}") as model,
+        ScriptedModel(ScriptedCall(f"touch {name}")) as model,
     ):
         for relative, text in places.files.items():
             (Path(folder) / relative).write_text(text)
