@@ -1,0 +1,7 @@
+"""x"""
+
+from collections.abc import Callable
+
+from tests.agents.agent_lab import AgentLab
+
+CASES: dict[str, Callable[[AgentLab], None]] = {}
