@@ -10,7 +10,7 @@ from typing import Final
 
 from aileron_tui.core.request import Request
 from aileron_tui.doors.scripted_replies import ScriptedCall
-from aileron_tui.doors.trial_commands import trial_command
+from aileron_tui.doors.trial_commands import TRIAL_PROMPT, trial_command
 from tests.agents.agent_lab import SECONDS, AgentLab, CaseFailed, require, until
 from tests.agents.processes import end_group, hook_process
 from tests.agents.recording_model import RecordingModel
@@ -76,8 +76,13 @@ class AgentRun:
 
 
 @contextmanager
-def agent_run(lab: AgentLab, project: Path, *script: ScriptedCall, words: Sequence[str] = ()) -> Iterator[AgentRun]:
-    """Starts an agent in the folder `project`, and ends it with the block. `words` are added options."""
+def agent_run(
+    lab: AgentLab, project: Path, *script: ScriptedCall, words: Sequence[str] = (), prompt: str = ""
+) -> Iterator[AgentRun]:
+    """Starts an agent in the folder `project`, and ends it with the block. `words` are added options.
+
+    With a `prompt`, Claude Code is given that instead of the one of the trial.
+    """
     private = lab.root / f"private-{project.name}"
     private.mkdir(mode=0o700)
     with RecordingModel(*script) as model:
@@ -85,7 +90,10 @@ def agent_run(lab: AgentLab, project: Path, *script: ScriptedCall, words: Sequen
         output = private / "output"
         with output.open("wb") as out:
             process = subprocess.Popen(
-                [*_allowing(lab.word, command.words, words)],
+                [
+                    prompt if prompt and word == TRIAL_PROMPT else word
+                    for word in _allowing(lab.word, command.words, words)
+                ],
                 cwd=project,
                 env=command.env,
                 stdin=subprocess.DEVNULL,

@@ -5,5 +5,9 @@ from typing import Final
 OPEN: Final = {
     ("codex", "hook killed"): "Codex goes on with the call in its sandbox",
     ("gemini", "hook killed"): "with the policy that setup offers, Gemini goes on with the call",
+    ("claude", "other hook"): "another hook changes the call after it was approved; the history says so",
+    ("claude", "--bare, allowed"): "--bare skips hooks, and --allowedTools allows the call",
+    ("claude", "hooks off, allowed"): "a trusted project switches hooks off and allows the call",
+    ("claude", "project variables"): "a trusted project sets PYTHONPATH, and its own file answers as the hook",
 }
-"""Agents and cases in which a call runs that nobody allowed, and why."""
+"""Agents and cases in which something runs that nobody approved, and why."""
