@@ -111,7 +111,10 @@ def version_note(kind: AgentKind, version: Version) -> str:
 
 
 def own_command(env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The words that start this program from anywhere, with the same home."""
+    """The words that start this program from anywhere, with the same home and nothing else of the environment.
+
+    Settings of a project can set variables for hooks. With PYTHONPATH, its own file would answer instead.
+    """
     started = Path(sys.argv[0])
     beside = Path(sys.executable).with_name("aileron-tui")
     if started.name == "aileron-tui" and started.is_absolute() and os.access(started, os.X_OK):
@@ -120,9 +123,12 @@ def own_command(env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
         words = (str(beside),)
     else:
         words = (sys.executable, "-m", "aileron_tui")
+    kept = {"HOME": env.get("HOME") or str(Path.home())}
     if home := env.get(HOME_VARIABLE):
-        return ("/usr/bin/env", f"{HOME_VARIABLE}={Path(home).expanduser().absolute()}", *words)
-    return words
+        kept[HOME_VARIABLE] = str(Path(home).expanduser().absolute())
+    elif data := env.get("XDG_DATA_HOME"):
+        kept["XDG_DATA_HOME"] = data
+    return ("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in kept.items()), *words)
 
 
 def shell_words(words: tuple[str, ...]) -> str:

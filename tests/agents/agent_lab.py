@@ -18,7 +18,7 @@ from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.core.request import Request
 from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id
 from aileron_tui.core.times import timestamp, utc_now
-from aileron_tui.doors.agent_programs import shell_words
+from aileron_tui.doors.agent_programs import own_command, shell_words
 from aileron_tui.doors.agent_settings import has_hook, plan_for
 from aileron_tui.doors.codex_trust import trust_hooks
 from aileron_tui.doors.setup_plan import TIMEOUT, SetupContext
@@ -96,8 +96,7 @@ class AgentLab:
     @property
     def context(self) -> SetupContext:
         """Where the agent was set up."""
-        command = ("/usr/bin/env", f"AILERON_TUI_HOME={self.aileron}", str(_PROGRAM))
-        return SetupContext(self.word, command, self.root / "home", self.root / "home", self.env)
+        return SetupContext(self.word, own_command(self.env), self.root / "home", self.root / "home", self.env)
 
     def set_up(self) -> None:
         """Makes a key, and sets the agent up as its user would."""

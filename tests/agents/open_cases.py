@@ -8,6 +8,5 @@ OPEN: Final = {
     ("claude", "other hook"): "another hook changes the call after it was approved; the history says so",
     ("claude", "--bare, allowed"): "--bare skips hooks, and --allowedTools allows the call",
     ("claude", "hooks off, allowed"): "a trusted project switches hooks off and allows the call",
-    ("claude", "project variables"): "a trusted project sets PYTHONPATH, and its own file answers as the hook",
 }
 """Agents and cases in which something runs that nobody approved, and why."""

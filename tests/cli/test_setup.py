@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import stat
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -414,3 +415,22 @@ def test_what_weakens_the_gate_is_named(
     for words in ("disableAllHooks", "⟨ESC⟩[2J", "acceptEdits", "changes-input", "CLAUDE_CODE_SIMPLE is set"):
         assert words in said
     assert "\x1b[2J" not in said
+
+
+@pytest.mark.usefixtures("answers")
+def test_a_hook_takes_nothing_from_the_environment_that_a_project_could_set(home: Path) -> None:
+    false_module = home / "project-lib" / "sitecustomize.py"
+    false_module.parent.mkdir()
+    false_module.write_text("import os\nos.write(1, b'{}')\nos._exit(0)\n")
+    assert set_up("claude") == OK
+    hook = json.loads((home / SETTINGS["claude"]).read_text())["hooks"]["PreToolUse"][0]["hooks"][0]
+    event = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}, "tool_use_id": "1", "cwd": "/"}
+    done = subprocess.run(
+        [hook["command"], *hook["args"]],
+        input=json.dumps(event).encode(),
+        env={"PYTHONPATH": str(false_module.parent), "AILERON_TUI_HOME": "/nonexistent", "HOME": "/nonexistent"},
+        capture_output=True,
+        check=False,
+    )
+    assert b'"permissionDecision": "deny"' in done.stdout, done
+    assert b"no gate is running" in done.stdout
