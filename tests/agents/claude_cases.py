@@ -111,6 +111,20 @@ def _switched_off(name: str, settings: JsonObject, *words: str, trusted: bool = 
     return case
 
 
+def auto_mode_enabled(lab: AgentLab) -> None:
+    """Without the setting that turns auto mode off, and without hooks, auto mode runs the call."""
+    lab.stop_gate()
+    (path,) = lab.settings_files()
+    before = path.read_text()
+    settings = json.loads(before)
+    del settings["permissions"]["disableAutoMode"]
+    path.write_text(json.dumps(settings))
+    try:
+        _switched_off("auto mode enabled", {"disableAllHooks": True}, "--permission-mode", "auto")(lab)
+    finally:
+        path.write_text(before)
+
+
 def project_environment(lab: AgentLab) -> None:
     """A project's settings can set PYTHONPATH, but its own file does not answer instead of the hook."""
     lab.stop_gate()
@@ -147,6 +161,7 @@ CASES: Final[dict[str, Callable[[AgentLab], None]]] = {
     "--bare": _switched_off("--bare", {}, "--bare"),
     "--bare, allowed": _switched_off("--bare, allowed", {}, "--bare", "--allowedTools", "Bash"),
     "auto mode": _switched_off("auto mode", {"disableAllHooks": True}, "--permission-mode", "auto"),
+    "auto mode enabled": auto_mode_enabled,
     "hooks off": _switched_off("hooks off", {"disableAllHooks": True}, trusted=True),
     "hooks off, allowed": _switched_off(
         "hooks off, allowed", {"disableAllHooks": True, "permissions": {"allow": ["Bash"]}}, trusted=True
