@@ -26,6 +26,7 @@ from tests.console.rule_gate import RuleGate, listed, movable, past_calls, promp
 from tests.console.sample_requests import MOVES, NOW, waiting
 from tests.console.screen_app import text
 from tests.console.scripted_gate import console
+from tests.console.tool_requests import everyday_tools
 
 FOLDER: Final = Path(__file__).parents[1] / "screenshots"
 _PAUSE: Final = 0.1
@@ -125,6 +126,7 @@ def _shots() -> tuple[Shot, ...]:
         )
         for n in range(1, 5)
     )
+    tools = tuple(waiting(one, number, 210 + 9 * number) for number, one in enumerate(everyday_tools(), start=1))
     edited = waiting(_declared(samples.before_edit()), 1, 283)
     return (
         Shot("wide", everyday),
@@ -148,6 +150,9 @@ def _shots() -> tuple[Shot, ...]:
         Shot("rule-45", (movable(),), (45, 30), steps=_rule_sheet),
         Shot("rules", (movable(),), (120, 30), steps=_keys("ctrl+r")),
         Shot("rules-45", (movable(),), (45, 30), steps=_keys("ctrl+r")),
+        Shot("tools", tools, (120, 32)),
+        Shot("tools-edit", tools, (110, 32), steps=_keys("n")),
+        Shot("tools-45", tools, (45, 24)),
         Shot("history", everyday, (110, 34), steps=_keys("h", wait=1.5)),
         Shot("light", everyday, theme="aileron-light"),
         Shot("no-colour", everyday, (100, 30), theme="aileron-plain"),

@@ -3,13 +3,20 @@
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
 
 from aileron_tui.cli.machine_checks import Check, Status, failed
 from aileron_tui.core.agent_change import token_hash
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.json_edit import parse, value_at
-from aileron_tui.doors.agent_programs import KINDS, AgentKind, AgentProgram, find_program, shell_words, version_problem
+from aileron_tui.doors.agent_programs import (
+    KINDS,
+    AgentKind,
+    AgentProgram,
+    check_command,
+    find_program,
+    shell_words,
+    version_problem,
+)
 from aileron_tui.doors.agent_settings import findings_for, has_hook, plan_for
 from aileron_tui.doors.codex_settings import settings_path
 from aileron_tui.doors.codex_trust import untrusted_hooks
@@ -22,8 +29,6 @@ from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.ledger.file_names import FILE as LEDGER
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing.agents import Agents
-
-_ENV: Final = "/usr/bin/env"
 
 
 def agents(here: Paths, env: Mapping[str, str] = os.environ) -> Iterator[Check]:
@@ -41,7 +46,8 @@ def agents(here: Paths, env: Mapping[str, str] = os.environ) -> Iterator[Check]:
 def _agent(here: Paths, record: SetupRecord, env: Mapping[str, str]) -> Iterator[Check]:
     kind, id_ = KINDS[record.word], f"agent.{record.word}"
     folder = Path(record.folder) if record.folder else Path.cwd()
-    context = SetupContext(record.agent, record.command, Path.home(), folder, env, bool(record.folder))
+    data = here.data.absolute()
+    context = SetupContext(record.agent, record.command, Path.home(), folder, env, data, bool(record.folder))
     again = f"Run `aileron-tui setup {record.word}{' --project' if record.folder else ''}`"
     again += f" in {record.folder}." if record.folder else "."
     program = None
@@ -116,11 +122,11 @@ def _doubled(file: PlannedFile) -> bool:
 
 
 def _command(id_: str, record: SetupRecord, again: str) -> Check:
-    words = [word for word in record.command if word.startswith("/") and word != _ENV]
-    program = words[0] if words else ""
-    if not program or not os.access(program, os.X_OK):
-        return Check(f"{id_}.hook", Status.FAIL, f"the hook cannot be started: {program} is gone", fix=again)
-    return Check(f"{id_}.hook", Status.OK, program)
+    try:
+        check_command(record.command)
+    except AileronError as error:
+        return Check(f"{id_}.hook", Status.FAIL, error.title, error.detail, again)
+    return Check(f"{id_}.hook", Status.OK, shell_words(record.command))
 
 
 def _token(id_: str, record: SetupRecord, here: Paths, again: str) -> Check:

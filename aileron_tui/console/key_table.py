@@ -367,7 +367,7 @@ MOUSE: Final = (
 """What the mouse does: the gesture and its effect."""
 
 _OTHER_OUTCOMES: Final = (
-    "Or failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running, or"
+    "Or failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running, handed-over, or"
     " allowed-by-a-rule."
 )
 SEARCH: Final = (

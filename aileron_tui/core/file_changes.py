@@ -1,5 +1,6 @@
 """What tools that write files would change: the text of each file now and afterwards, as far as that is known."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -20,6 +21,7 @@ _LARGEST_DIFF: Final = 200_000
 _LARGEST_RESULT: Final = 8_000_000
 _MOST_WORK: Final = 100_000_000
 _CRLF: Final = "the file has CRLF line ends"
+_NOT_ONCE: Final = "parts of the patch depend on each other"
 _NOT_READ: Final = "the file was not read"
 _LOOSE: Final = "the tool also replaces text that is only similar"
 
@@ -42,11 +44,16 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class TextEdit:
-    """One replacement of a text by another, once or everywhere."""
+    """One replacement of a text by another, once or everywhere.
+
+    `takes_line_end` means that a text that is replaced by nothing is removed with the line end after it. Where one
+    occurrence has a line end after it, those without are not removed.
+    """
 
     old: str
     new: str
     every: bool = False
+    takes_line_end: bool = False
 
 
 def changed_paths(kind: ToolKind, args: JsonObject) -> tuple[str, ...]:
@@ -69,6 +76,7 @@ def file_changes(
             text = "the patch does not have the known format, so its files are not known"
             return (FileChange("", problem="the patch cannot be read", warnings=(text,)),)
         changes = [change for file in found[:MOST_PATHS] for change in _patched_file(file, folder, files)]
+        changes += [FileChange("", problem=_NOT_ONCE, warnings=(text,)) for text in _overlaps(found, folder, files)]
         if len(found) > MOST_PATHS:
             text = f"the patch changes {len(found):,} files, and only the first {MOST_PATHS} were looked at"
             changes.append(FileChange("", problem="there are too many files", warnings=(text,)))
@@ -82,12 +90,28 @@ def file_changes(
     return (_edited(path, _edits(kind, args), facts, is_loose=kind.is_loose),)
 
 
+def _overlaps(found: Sequence[FilePatch], folder: str, files: Mapping[str, FileFacts]) -> Iterator[str]:
+    """Where one part of a patch changes what another part has made, which the diffs do not show."""
+    named = [path for file in found for path in (file.path, file.move_to) if path]
+    facts = {path: files.get(absolute(path, folder)) for path in named}
+    places = [(known.resolved if (known := facts[path]) else "") or absolute(path, folder) for path in named]
+    counts = Counter(places)
+    for path, place in zip(named, places, strict=True):
+        if place and counts[place] > 1:
+            yield f"the patch changes {path} more than once, so the result is not known"
+            return
+    for file in found:
+        target = facts.get(file.move_to)
+        if file.move_to and (target is None or target.kind is not FileKind.MISSING):
+            yield f"a file is moved to {file.move_to}, which may exist already and is replaced"
+
+
 def _edits(kind: ToolKind, args: JsonObject) -> tuple[TextEdit, ...] | None:
     """The replacements of a call, or None if one of them does not have the known form."""
     listed, flag = kind.first(ArgRole.EDITS), kind.first(ArgRole.EVERY)
     if listed is None:
         every = bool(flag and args.get(flag.name))
-        return (TextEdit(kind.text(ArgRole.OLD, args), kind.text(ArgRole.NEW, args), every),)
+        return (TextEdit(kind.text(ArgRole.OLD, args), kind.text(ArgRole.NEW, args), every, kind.takes_line_end),)
     values = args.get(listed.name)
     found: list[TextEdit] = []
     for item in values if isinstance(values, list) else ():
@@ -96,7 +120,7 @@ def _edits(kind: ToolKind, args: JsonObject) -> tuple[TextEdit, ...] | None:
         old, new, replace_all = item.get("old_string"), item.get("new_string"), item.get("replace_all")
         if not isinstance(old, str) or not isinstance(new, str) or not isinstance(replace_all, bool | None):
             return None
-        found.append(TextEdit(old, new, bool(replace_all)))
+        found.append(TextEdit(old, new, bool(replace_all), kind.takes_line_end))
     return tuple(found) or None
 
 
@@ -168,12 +192,16 @@ def _replaced(text: str, edit: TextEdit, name: str, *, is_loose: bool) -> tuple[
         return (new, "") if not text else (text, f"{name} is empty, but the file is not")
     count = text.count(old)
     if not count:
-        looser = "; the tool may still replace similar text" if is_loose else ""
+        looser = (
+            "; the tool may still replace similar text" if is_loose or edit.takes_line_end else ""
+        )  # at least other quotes
         return text, f"{name} is not in the file{looser}"
     if count > 1 and not edit.every:
         return text, f"{name} is in the file {count:,} times, and the call does not say which"
     if len(text) + count * (len(new) - len(old)) > _LARGEST_RESULT:
         return text, f"{name} is in the file {count:,} times: the result is too large to show"
+    if edit.takes_line_end and not new and not old.endswith("\n") and f"{old}\n" in text:
+        old += "\n"
     return text.replace(old, new), ""
 
 

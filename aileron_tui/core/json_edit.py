@@ -245,13 +245,15 @@ class _Parser:
 
     def _object(self, at: int, depth: int) -> Node:
         members: list[Member] = []
+        keys: set[str] = set()
 
         def member(start: int) -> int:
             if self._text[start : start + 1] != '"':
                 raise self._error("a key in quotation marks is missing", start)
             key, end = self._string(start)
-            if any(known.key == key for known in members):
+            if key in keys:
                 raise self._error("a key is there twice", start)
+            keys.add(key)
             colon = self._skip(end)
             if self._text[colon : colon + 1] != ":":
                 raise self._error("a colon is missing", colon)

@@ -250,9 +250,15 @@ def canonical(value: Json) -> bytes:
 
 
 def _is_plain(value: Json) -> bool:
-    """Whether the standard library writes a value as RFC 8785 does: no fractions, no large numbers, ASCII keys."""
+    """Whether the standard library writes a value as RFC 8785 does: no fractions, no large numbers, ASCII keys.
+
+    Most values of objects are strings, which need no call of their own.
+    """
     if isinstance(value, dict):
-        return all(key.isascii() and _is_plain(item) for key, item in value.items())
+        for key, item in value.items():
+            if not key.isascii() or (type(item) is not str and not _is_plain(item)):
+                return False
+        return True
     if isinstance(value, list):
         return all(map(_is_plain, value))
     if isinstance(value, int):

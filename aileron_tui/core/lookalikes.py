@@ -8,6 +8,7 @@ with Japanese, Korean or Chinese. Everything that a remark quotes has been made 
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Final
 from urllib.parse import unquote
 
 from aileron_tui.core.host_remarks import (
@@ -60,6 +61,9 @@ class Remarks:
     notes: tuple[str, ...] = ()
 
 
+_NO_REMARKS: Final = Remarks()
+
+
 def warnings(text: str, known: KnownNames | None = None) -> tuple[str, ...]:
     """Warnings about the hosts and addresses in a value."""
     return remarks(text, known).warnings
@@ -67,6 +71,8 @@ def warnings(text: str, known: KnownNames | None = None) -> tuple[str, ...]:
 
 def remarks(text: str, known: KnownNames | None = None) -> Remarks:
     """Remarks about the hosts and addresses in a value. `known` has those that were seen before."""
+    if _names_nothing(text):
+        return _NO_REMARKS
     found: dict[str, None] = {}
     notes: dict[str, None] = {}
     for remark in _remarks(text[:MAX_CHARACTERS], known):
@@ -81,8 +87,15 @@ def remarks(text: str, known: KnownNames | None = None) -> Remarks:
     return Remarks(tuple(found), tuple(notes))
 
 
+def _names_nothing(text: str) -> bool:
+    """Whether a value has none of the characters of which every host, address and URL has one."""
+    return len(text) <= MAX_CHARACTERS and text.isascii() and not ("." in text or "@" in text or ":" in text)
+
+
 def addresses(text: str) -> Iterator[str]:
     """The mail addresses in a value, at most `MAX_HOSTS`."""
+    if _names_nothing(text):
+        return
     for number, address in enumerate(_ADDRESS.finditer(text[:MAX_CHARACTERS])):
         if number == MAX_HOSTS:
             return

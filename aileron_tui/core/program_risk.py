@@ -144,9 +144,17 @@ def _of_program(name: str, rest: Sequence[ShellWord]) -> Risk:
         return _RUNS
     if name in _EVALUATING and any("[" in word.text or (not word.is_known and name == "read") for word in rest):
         return Risk(_HIGH, "may evaluate its words")
+    if name == "date" and _sets_clock([word.text for word in rest]):
+        return Risk(_HIGH, "changes the system")
     if name == "tar" and rest and rest[0].is_known and not rest[0].text.startswith("-"):
         rest = [ShellWord(f"-{rest[0].text}"), *rest[1:]]  # its options may be written without a hyphen
     return _of_table(name, rest)
+
+
+def _sets_clock(texts: Sequence[str]) -> bool:
+    """Whether `date` has a bare number, which is a time to set unless an option says which time to show."""
+    shows = any(text.startswith(("-d", "--d", "-r", "--r", "-j")) for text in texts)
+    return not shows and any(re.fullmatch(r"\d[\d.]*", text) for text in texts)
 
 
 def _of_table(name: str, rest: Sequence[ShellWord]) -> Risk:
@@ -179,6 +187,9 @@ def _with_paths(risk: Risk, words: Sequence[ShellWord], folder: str) -> Risk:
         return _UNKNOWN
     if any(not word.is_known for word in rest):
         return Risk(_NORMAL, "words not known yet")
+    found = PROGRAMS.get(name)
+    if found and (found.letters or found.options) and any(word.has_pattern and word.text[0] in "*?[" for word in rest):
+        return Risk(_NORMAL, "names may be options")
     if any(_may_be_outside(word.text, folder) for word in _without_script(name, rest)):
         return Risk(_NORMAL, "reads outside the folder")
     return risk

@@ -115,6 +115,8 @@ _KEPT: Final = 16
 """How many folders are looked at before and after a `..`."""
 
 _MOST_DECODING: Final = 5
+_SHORT: Final = 200
+"""The longest text about which it is remembered what it names."""
 
 
 _KINDS: Final = {name: kind for kind, names in _NAMES.items() for name in names}
@@ -133,10 +135,10 @@ def _dotted_names() -> re.Pattern[str]:
 
 
 def _names_in(form: str) -> Iterator[str]:
-    """The protected names that occur in a text, perhaps as a part of another name."""
+    """The protected names that occur in a text, perhaps as a part of another name. Each is yielded once."""
     if "." in form:
-        for found in _dotted_names().finditer(form):
-            yield from (name for name in _KINDS if name[0] == "." and f".{found[1]}".startswith(name))
+        for found in dict.fromkeys(match[1] for match in _dotted_names().finditer(form)):
+            yield from (name for name in _KINDS if name[0] == "." and f".{found}".startswith(name))
     yield from (name for name in _OTHER_NAMES if name in form)
 
 
@@ -180,17 +182,42 @@ def protected_value(value: Json, own: Iterable[str] = ()) -> str:
     A folder may be in one text and the name in it in another.
     """
     texts, own = tuple(dict.fromkeys(_texts(value))), tuple(own)
-    found = (kind for text in texts if (kind := protected_path(text, own)))
+    found = (kind for text in texts if (kind := _protected_text(text, own)))
     return next(found, "") or _protected_in_parts(texts, own)
+
+
+def _protected_text(text: str, own: tuple[str, ...]) -> str:
+    return _protected_short_text(text, own) if len(text) <= _SHORT else protected_path(text, own)
+
+
+@lru_cache(maxsize=4096)
+def _protected_short_text(text: str, own: tuple[str, ...]) -> str:
+    """The same as `protected_path`. The names of inputs and many of their values are the same in most calls."""
+    return protected_path(text, own)
 
 
 def _protected_in_parts(texts: Iterable[str], own: tuple[str, ...]) -> str:
     """What two texts name together: one ends with a folder, and one begins with a name in it."""
-    paths = {_resolved(form) for text in texts for form in _decoded(text)}
-    cuts = _cuts(own)
-    rests = [rest for path in paths for end in _ends(path) for rest in cuts.get(end, ())]
+    paths = {path for text in texts for path in (_short_paths(text) if len(text) <= _SHORT else _paths(text))}
+    cuts, last_names = _cuts(own), _last_names(own)
+    folders = (path for path in paths if path.rpartition("/")[2] in last_names)
+    rests = [rest for path in folders for end in _ends(path) for rest in cuts.get(end, ())]
     starts = {start for path in paths for start in _starts(path)} if rests else set()
     return next((kind for rest, kind in rests if rest in starts), "")
+
+
+def _paths(text: str) -> frozenset[str]:
+    """The paths that a text may be."""
+    return frozenset(_resolved(form) for form in _decoded(text))
+
+
+_short_paths: Final = lru_cache(maxsize=4096)(_paths)
+
+
+@lru_cache(maxsize=8)
+def _last_names(own: tuple[str, ...]) -> frozenset[str]:
+    """The last parts of the folders of protected names."""
+    return frozenset(folder.rpartition("/")[2] for folder in _cuts(own))
 
 
 @lru_cache(maxsize=8)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.values import dataclass
@@ -78,8 +79,13 @@ def by_names(action: str, steps: "Iterable[Step]", *, gated: bool = True) -> Ris
 
     `idempotent` does not count: deleting a file twice is as safe as deleting it once, and as dangerous.
     """
-    risks = [_of_name(op) for op in dict.fromkeys([*(step.op for step in steps), action])]
-    risk = max(risks, key=lambda risk: risk.level.rank)
+    return _riskiest(tuple(dict.fromkeys([*(step.op for step in steps), action])), gated=gated)
+
+
+@lru_cache(maxsize=256)
+def _riskiest(names: tuple[str, ...], *, gated: bool) -> Risk:
+    """The same for these names, kept: every call of an action has the same ones."""
+    risk = max(map(_of_name, names), key=lambda risk: risk.level.rank)
     if risk.level is RiskLevel.LOW and gated:
         return Risk(RiskLevel.NORMAL, "gated; only reads")
     return risk

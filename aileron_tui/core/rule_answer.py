@@ -79,7 +79,7 @@ def request_call(request: JsonObject, runs: str, shown: str | None) -> RuleCall:
 
 
 def _tool_call(request: JsonObject, args: JsonObject, shown: str | None) -> RuleCall:
-    from aileron_tui.core.tool_prompts import shell_command  # noqa: PLC0415  # most ledgers are read for actions
+    from aileron_tui.core.tool_prompts import is_shell, shell_command  # noqa: PLC0415  # most ledgers are read for actions
 
     folder = str(request.get("folder", ""))
     call = ToolCall(str(request.get("action", "")), args, _name(request.get("connector")), folder)
@@ -96,6 +96,7 @@ def _tool_call(request: JsonObject, args: JsonObject, shown: str | None) -> Rule
         risk=_LEVELS.get(str(request.get("risk")), RiskLevel.HIGH),
         warning=str(request.get("warning", "")),
         protected=protected_value([folder, args, paths if isinstance(paths, list) else []]),
+        is_shell=is_shell(call),
     )
 
 

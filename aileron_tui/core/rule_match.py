@@ -30,7 +30,8 @@ class RuleCall:
 
     `shown` is the digest of its preview, "" if it has none, and None as long as the preview was not fetched. `command`
     is the command line of a shell tool. `connector` is the hash of the connector, or the MCP server of a tool.
-    `warning` says what the operator must be warned about.
+    `is_shell` means that the tool runs commands, even if it is not known which. `warning` says what the operator must
+    be warned about.
     """
 
     agent: str
@@ -45,6 +46,7 @@ class RuleCall:
     risk: RiskLevel = RiskLevel.NORMAL
     warning: str = ""
     protected: str = ""
+    is_shell: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", frozen_object(self.args))
@@ -135,7 +137,7 @@ def obstacle(rule: Rule, call: RuleCall) -> str:
         return "at high risk, a rule can allow only an exact call"
     if call.risk is not rule.risk and call.risk.rank > rule.risk.rank:
         return f"its risk is {call.risk} now, but was {rule.risk} when the rule was made"
-    if call.command and rule.reach is not RuleReach.COMMAND:
+    if (call.command or call.is_shell) and rule.reach is not RuleReach.COMMAND:
         return "a rule can allow a shell command only by its exact text"
     if call.protected:
         return f"it names {call.protected}, which no rule may allow"
@@ -195,7 +197,10 @@ def _example_call(rule: Rule, example: JsonObject) -> RuleCall:
         runs=rule.runs,
         shown=rule.shown,
         risk=rule.risk,
-        **texts,
+        agent=texts["agent"],
+        action=texts["action"],
+        command=texts["command"],
+        folder=texts["folder"],
     )
 
 

@@ -30,6 +30,12 @@ _LETTERS: Final = {
     "deno": "e",
 }
 INTERPRETERS: Final = frozenset(_LETTERS)
+# Elsewhere such an option means something else, and the code is read from the input: `sh -V`, `bash -h`, `tclsh -h`.
+_VERSIONS: Final = {
+    **dict.fromkeys(("python", "pypy"), ("--version", "-V", "--help", "-h")),
+    **dict.fromkeys(("node", "nodejs", "ruby", "perl", "php", "deno"), ("--version", "--help", "-h")),
+    **dict.fromkeys(("bash", "zsh", "fish"), ("--version", "--help")),
+}
 _CODE_OPTIONS: Final = (
     *("--eval", "--print", "--exec", "--command", "--require", "--import", "--loader", "--experimental-loader"),
     *("--init-file", "--rcfile", "--init-command", "--interactive", "--run", "--process-code"),
@@ -49,7 +55,7 @@ _SED_STEP: Final = re.compile(
 def interpreter_risk(name: str, words: Sequence[ShellWord]) -> Risk:
     """The risk of an interpreter or shell with these words after its name: is the code in a file, or given here?"""
     texts = [word.text for word in words]
-    if len(words) == 1 and words[0].is_known and texts[0] in ("--version", "-V", "--help", "-h"):
+    if len(words) == 1 and words[0].is_known and texts[0] in _VERSIONS.get(name, ()):
         return _READS
     first = next((number for number, word in enumerate(words) if not word.may_be_option), len(words))
     if any(not word.is_known for word in words[:first]):

@@ -34,7 +34,7 @@ class ProgramRisk:
     """The risk of one program: a level, a reason, and the options that make it high.
 
     `letters` are options of one letter, `options` long ones. `most_files` is how many names it reads; with more, the
-    last one is written to.
+    last one is written to. A pattern may stand for several names.
     """
 
     level: RiskLevel
@@ -47,7 +47,7 @@ class ProgramRisk:
         """Whether one of these words is, or may become, an option that makes the risk high."""
         if not self.letters and not self.options and self.most_files < 0:
             return False
-        files = sum(1 for word in words if not word.text.startswith("-") or word.text == "-")
+        files = sum(1 + word.has_pattern for word in words if not word.text.startswith("-") or word.text == "-")
         if 0 <= self.most_files < files:
             return True
         return any(self._is_high(word) for word in words)
@@ -157,8 +157,8 @@ PROGRAMS: Final = {
     "ack": _reads("", "--pager", "--output", "--ackrc"),
     "fd": _reads("xX", "--exec", "--exec-batch"),
     "fdfind": _reads("xX", "--exec", "--exec-batch"),
-    "yq": _reads("is", "--inplace", "--in-place", "--split-exp"),
-    "bat": _reads("", "--pager", "--config-file"),
+    "yq": _reads("is", "--inplace", "--in-place", "--split-exp", "--security-enable-system-operator"),
+    "bat": _reads("", "--pager", "--config-file", "--build", "--clear", "--target", "--source", "--lessopen"),
     "find": _reads(
         "", "-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"
     ),

@@ -114,6 +114,12 @@ SUBCOMMANDS: Final = {
             low=_names("list, show, freeze, check, help"),
             high=_names("config, run"),
             reason=_PACKAGES,
+            letters="oi",
+            options=(
+                *("--log", "--log-file", "--local-log", "--python", "--outdated", "--uptodate", "--index-url"),
+                *("--extra-index-url", "--find-links", "--proxy", "--cert", "--client-cert", "--cache-dir"),
+                *("--debug", "--keyring-provider", "--trusted-host"),
+            ),
         ),
     ),
     **dict.fromkeys(
@@ -123,9 +129,7 @@ SUBCOMMANDS: Final = {
             reason=_PACKAGES,
         ),
     ),
-    "gem": Subcommands(
-        low=_names("list, search, info"), high=_names("push, yank, owner, signin, exec"), reason=_PACKAGES
-    ),
+    "gem": Subcommands(high=_names("push, yank, owner, signin, exec"), reason=_PACKAGES),
     "go": Subcommands(
         low=_names("version, help"),
         high=_names("generate, tool, env"),
@@ -145,10 +149,12 @@ SUBCOMMANDS: Final = {
     **dict.fromkeys(
         ("hg", "svn", "jj", "fossil", "bzr"),
         Subcommands(
-            low=_names("status, st, diff, log, info, cat, annotate, blame"),
             high=_names("push, commit, ci, git push, purge, revert, strip, email, serve, delete, remove, rm, import"),
-            reason="changes the repository",
-            options=("--config", "--extcmd", "--diff-cmd", "--config-option", "--config-toml", "--tool"),
+            reason="works in a repository",
+            options=(
+                *("--config", "--config-option", "--config-toml", "--config-file", "--config-dir", "--extcmd"),
+                *("--diff-cmd", "--diff3-cmd", "--editor-cmd", "--tool", "--output", "--pager"),
+            ),
         ),
     ),
     "openssl": Subcommands(high=_names("s_client, s_server"), reason="effect unknown"),

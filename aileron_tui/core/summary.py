@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from aileron_tui.core.prompt import Prompt
     from aileron_tui.core.prompt_rows import Row
 
+COMMAND: Final = "Command"
+"""The label of a shell command in the prompt of a tool call."""
+
+AGENT_SAYS: Final = "Agent says"
+"""The label of what an agent says about a tool call."""
+
 MOST_VALUES: Final = 8
 """The most values that a summary has."""
 
@@ -84,11 +90,19 @@ def telling_first(rows: "Iterable[Row]") -> "list[Row]":
 
 
 def _groups(prompt: "Prompt") -> "tuple[tuple[Row, ...], tuple[Row, ...]]":
-    """The rows of the preview and the inputs. What the gate read from a file is only for the prompt itself."""
+    """The rows of the preview and the inputs.
+
+    What the gate read from a file is only for the prompt itself. Of a shell command, a summary has only the command: it
+    needs the room, and what the agent says about it must not stand beside it.
+    """
+    inputs = prompt.inputs
+    if prompt.kind == CallKind.TOOL:
+        commands = tuple(row for row in inputs if row.label == COMMAND)
+        inputs = commands or tuple(row for row in inputs if row.label != AGENT_SAYS)
     fetched = prompt.preview.rows if prompt.preview and prompt.kind != CallKind.TOOL else ()
     if prompt.kind == OPENCODE:  # what it tells about a call says less than the call, and has the content of files
         fetched = () if prompt.args else tuple(row for row in fetched if not row.multiline)
-    return fetched, prompt.inputs
+    return fetched, inputs
 
 
 def _rank(row: "Row") -> int:

@@ -77,7 +77,8 @@ def _is_list_of_texts(value: Json) -> bool:
 class ToolKind:
     """A tool under all names that it has with these args. `reason` is why it has its risk, in a few words.
 
-    `is_loose` means that the tool also replaces text that is only similar to what it was given.
+    `is_loose` means that the tool also replaces text that is only similar to what it was given. `takes_line_end` means
+    that it edits as Claude Code does (`TextEdit`).
     """
 
     names: tuple[str, ...]
@@ -86,6 +87,7 @@ class ToolKind:
     arguments: tuple[ToolArgument, ...]
     reason: str = "effect unknown"
     is_loose: bool = False
+    takes_line_end: bool = False
 
     def first(self, role: ArgRole) -> ToolArgument | None:
         """The first arg with this role."""

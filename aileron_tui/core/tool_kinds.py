@@ -162,6 +162,7 @@ KINDS: Final = (
             _flag("replace_all", "Every occurrence", _R.EVERY),
         ),
         _WRITES,
+        takes_line_end=True,
     ),
     ToolKind(
         ("MultiEdit",),
@@ -169,6 +170,7 @@ KINDS: Final = (
         _EDIT,
         (_arg("file_path", "File", _R.PATH), _arg("edits", "Edits", _R.EDITS, "list")),
         _WRITES,
+        takes_line_end=True,
     ),
     ToolKind(
         ("replace",),

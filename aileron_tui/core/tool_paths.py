@@ -1,9 +1,11 @@
 """Paths that tools name: made absolute and compared by their text. Nothing here looks at the disk.
 
-`~` and `$HOME` stay as they are, because tools do not expand them.
+Some programs replace `~`, cut blanks at both ends and compose characters before they open a file, others do not. Where
+such a path leads is not known. `$HOME` stays as it is, because tools do not replace it.
 """
 
 import posixpath
+import unicodedata
 
 
 def absolute(path: str, folder: str) -> str:
@@ -11,7 +13,7 @@ def absolute(path: str, folder: str) -> str:
 
     A path with `..` may lead somewhere else if a folder in it is a symbolic link; the resolved path tells.
     """
-    if not path or "\0" in path:
+    if not path or "\0" in path or _is_ambiguous(path):
         return ""
     if not path.startswith("/"):
         if not folder.startswith("/"):
@@ -19,6 +21,12 @@ def absolute(path: str, folder: str) -> str:
         path = f"{folder}/{path}"
     found = posixpath.normpath(path)
     return found[1:] if found.startswith("//") else found
+
+
+def _is_ambiguous(path: str) -> bool:
+    """Whether programs open different files for a path."""
+    is_trimmed = path == path.strip() and "\ufeff" not in (path[0], path[-1])
+    return path.startswith("~") or not is_trimmed or not unicodedata.is_normalized("NFC", path)
 
 
 def is_inside(path: str, folder: str) -> bool:

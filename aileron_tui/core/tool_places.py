@@ -5,7 +5,7 @@ from typing import Final
 
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.protected_paths import protected_path
-from aileron_tui.core.tool_call import FileFacts
+from aileron_tui.core.tool_call import FileFacts, FileKind
 from aileron_tui.core.tool_paths import absolute, is_inside
 from aileron_tui.core.values import dataclass
 
@@ -39,14 +39,15 @@ def place_rows(places: Sequence[Place], files: Mapping[str, FileFacts]) -> Itera
 
 
 def is_outside(place: Place, folder: str, files: Mapping[str, FileFacts]) -> bool:
-    """Whether a path is not inside the agent's folder, as written or where it leads."""
+    """Whether a path may be outside the agent's folder, as written or where it leads. Nothing belongs to `/`."""
     folder = absolute(folder, "")
-    if not place.path or not is_inside(place.path, folder):
-        return True
     facts, folder_facts = files.get(place.path), files.get(folder)
     real_folder = (folder_facts and folder_facts.resolved) or folder
-    resolved = facts.resolved if facts else ""
-    return bool(resolved) and not is_inside(resolved, real_folder)
+    if not place.path or "/" in (folder, real_folder) or not is_inside(place.path, folder):
+        return True
+    if facts is None:
+        return False
+    return not is_inside(facts.resolved, real_folder) if facts.resolved else facts.kind is FileKind.UNKNOWN
 
 
 def protection(place: Place, files: Mapping[str, FileFacts], own: Sequence[str]) -> str:
@@ -65,7 +66,10 @@ def place_warnings(
         if not folder:
             yield f"the agent's folder is not known, so this may be anywhere: {name}"
         elif is_outside(place, folder, files):
-            yield f"outside the agent's folder: {name}"
+            facts = files.get(place.path)
+            is_unknown = facts is not None and facts.kind is FileKind.UNKNOWN and not facts.resolved
+            where = "the gate could not look at it, so it may be outside" if is_unknown else "outside"
+            yield f"{where} the agent's folder: {name}"
         found = protection(place, files, own)
         if found and (place.changes or found == "the files of aileron-tui"):
             yield f"{name} is or belongs to {found}"

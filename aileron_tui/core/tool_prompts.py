@@ -15,7 +15,7 @@ from aileron_tui.core.shell_risk import shell_warnings
 from aileron_tui.core.shell_rows import shell_rows
 from aileron_tui.core.tool_call import FileFacts, NamedPath, ToolCall, ToolPrompt
 from aileron_tui.core.tool_kind import ArgRole, ToolKind, ToolUse
-from aileron_tui.core.tool_kinds import is_known_tool
+from aileron_tui.core.tool_kinds import is_known_tool, uses_of
 from aileron_tui.core.tool_paths import absolute
 from aileron_tui.core.tool_places import FULL_PATH, place_rows, place_warnings, quoted_part
 from aileron_tui.core.tool_reading import ToolReading, read_call
@@ -46,7 +46,7 @@ def tool_prompt(
     warnings = tuple(dict.fromkeys(_warnings(reading, changes, files, own)))
     shown = warnings[:_MOST_WARNINGS]
     if len(warnings) > len(shown):
-        shown += (f"there are {len(warnings) - len(shown):,} more warnings of this kind",)
+        shown += (f"there are {len(warnings) - len(shown):,} more warnings",)
     return ToolPrompt(
         reading.kind.question if reading.kind and not reading.unknown else "",
         tuple(_rows(reading, files)),
@@ -66,6 +66,11 @@ def shell_command(call: ToolCall) -> str:
     if kind is None or kind.use is not ToolUse.SHELL or reading.unknown or reading.powers:
         return ""
     return kind.text(ArgRole.COMMAND, call.args) if reading.folder == call.folder else ""
+
+
+def is_shell(call: ToolCall) -> bool:
+    """Whether a tool of this name runs commands, whatever its args."""
+    return ToolUse.SHELL in uses_of(call.tool)
 
 
 def is_reading(call: ToolCall) -> bool:
@@ -104,9 +109,7 @@ def _rows(reading: ToolReading, files: Mapping[str, FileFacts]) -> Iterator[Row]
     yield from last
 
 
-_LONG_ROLES: Final = frozenset(
-    (ArgRole.COMMAND, ArgRole.CONTENT, ArgRole.OLD, ArgRole.NEW, ArgRole.EDITS, ArgRole.PATCH)
-)
+_LONG_ROLES: Final = frozenset((ArgRole.CONTENT, ArgRole.OLD, ArgRole.NEW, ArgRole.EDITS, ArgRole.PATCH))
 
 
 def _row(label: str, value: Json, *, long: bool = False) -> Row:
@@ -117,6 +120,7 @@ def _row(label: str, value: Json, *, long: bool = False) -> Row:
 def _label(name: str, taken: set[str]) -> str:
     """The label of an arg that this program does not know. It cannot be taken for a label of this program."""
     is_plain = name.isascii() and name.replace("_", "").replace("-", "").replace(".", "").isalnum()
+    is_plain = is_plain and not name[0].isupper()  # as labels of this program begin
     return name if is_plain and name.casefold() not in taken else f'arg "{name}"'
 
 
@@ -143,8 +147,6 @@ def _warnings(
         if is_known_tool(call.tool) and not reading.name.server:
             yield _UNKNOWN_SHAPE
         return
-    for name in reading.unknown:
-        yield f"it has an arg that this tool is not known to have: {quoted_part(name)}"
     for label in reading.powers:
         yield f"it asks for more than usual: {label.lower()}"
     if reading.shell:
@@ -161,3 +163,5 @@ def _warnings(
         yield "no URL was found in it, so its host is not known"
     for change in changes:
         yield from change.warnings
+    for name in reading.unknown:  # the last ones, so that many of them hide nothing
+        yield f"it has an arg that this tool is not known to have: {quoted_part(name)}"

@@ -13,11 +13,14 @@ from typing import Final
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.paths import HOME_VARIABLE
 
 Version = tuple[int, ...]
 
+ENV: Final = "/usr/bin/env"
+"""The program that starts another one without the variables of the environment."""
+
 _VERSION: Final = re.compile(r"(?<![\d.])(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?![\d])")
+_PACKAGE: Final = "aileron_tui"
 _SECONDS: Final = 30.0
 _LONGEST: Final = 2000
 _PLACES: Final = (
@@ -34,6 +37,10 @@ _SYSTEM_PLACES: Final = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin")
 
 class NoAgentProgram(AileronError):
     """The program of an agent is not installed, or does not say its version."""
+
+
+class NoOwnProgram(AileronError):
+    """This program cannot be started by an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +117,34 @@ def version_note(kind: AgentKind, version: Version) -> str:
     return f"{kind.title} {found} was not tried, but {tried} was; the call at the end of setup shows if it asks"
 
 
-def own_command(env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The words that start this program from anywhere, with the same home and nothing else of the environment.
+def own_command() -> tuple[str, ...]:
+    """The words that start this program from anywhere, whatever the environment says.
 
-    Settings of a project can set variables for hooks. With PYTHONPATH, its own file would answer instead.
+    A project can change the environment of an agent's hooks. `-I` alone is not enough: Python 3.11 takes its standard
+    library from where PYTHONEXECUTABLE leads, even then. So the hook starts without any variables.
     """
-    started = Path(sys.argv[0])
-    beside = Path(sys.executable).with_name("aileron-tui")
-    if started.name == "aileron-tui" and started.is_absolute() and os.access(started, os.X_OK):
-        words: tuple[str, ...] = (str(started),)
-    elif os.access(beside, os.X_OK):
-        words = (str(beside),)
-    else:
-        words = (sys.executable, "-m", "aileron_tui")
-    kept = {"HOME": env.get("HOME") or str(Path.home())}
-    if home := env.get(HOME_VARIABLE):
-        kept[HOME_VARIABLE] = str(Path(home).expanduser().absolute())
-    elif data := env.get("XDG_DATA_HOME"):
-        kept["XDG_DATA_HOME"] = data
-    return ("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in kept.items()), *words)
+    return (ENV, "-i", str(Path(sys.executable).absolute()), "-I", "-m", _PACKAGE)
+
+
+def check_command(command: tuple[str, ...]) -> None:
+    """Checks that these words start this program. Raises NoOwnProgram."""
+    hint = "Install aileron-tui in an environment of its own, for example with `uv tool install` or pipx."
+    title = "the hook cannot be started"
+    try:
+        done = subprocess.run(  # noqa: S603  # this program
+            [*command, "--version"],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        words = "it did not answer in time" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+        raise NoOwnProgram(title, words, hint) from None
+    if not done.stdout.startswith(b"aileron-tui "):
+        said = done.stderr[:_LONGEST].decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise NoOwnProgram(title, f"{shell_words(command)} said: {said}", hint)
 
 
 def shell_words(words: tuple[str, ...]) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.settings_changes import Wanted
+from aileron_tui.doors.settings_environment import environment_findings
 from aileron_tui.doors.settings_findings import (
     Finding,
     SettingsFault,
@@ -40,9 +41,24 @@ SESSION: Final = ("UserPromptSubmit", "SessionStart", "SessionEnd")
 MODES: Final = {"defaultMode": "default", "disableBypassPermissionsMode": "disable", "disableAutoMode": "disable"}
 
 _OFF: Final = ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE")
+_PROGRAMS: Final = (
+    "apiKeyHelper",
+    "awsAuthRefresh",
+    "awsCredentialExport",
+    "gcpAuthRefresh",
+    "otelHeadersHelper",
+    "proxyAuthHelper",
+    "statusLine",
+    "subagentStatusLine",
+    "fileSuggestion",
+    "processWrapper",
+    "enabledPlugins",
+)
 _OPEN: Final = (
     "`claude --bare`, `--safe-mode` and CLAUDE_CODE_SIMPLE skip hooks. What --allowedTools names then runs unasked.",
     "A project that you trust can switch hooks off and allow calls in its own settings.",
+    "It can also set LD_PRELOAD there, with which a file of the project answers instead of the hook.",
+    "`claude --setting-sources user` ignores the settings of projects.",
     "Any program that runs as you can change these settings. `aileron-tui doctor` tells you if one did.",
 )
 
@@ -97,8 +113,7 @@ def is_own(group: Json) -> bool:
 
 def is_own_handler(handler: Json) -> bool:
     """Whether a handler is a hook of ours."""
-    args = at(handler, "args")
-    words = [at(handler, "command"), *(args if isinstance(args, list) else ())]
+    words = _words(handler)
     return is_own_command(words, WORD) or is_own_command(str(words[0]).split(), WORD)
 
 
@@ -116,7 +131,13 @@ def findings(context: SetupContext) -> Iterator[Finding]:
             yield Finding(f"{error}", error.hint)
             continue
         if settings is not None:
-            yield from _weak(path, settings)
+            yield from _weak(path, settings, context)
+            if path in projects:
+                yield from _project_programs(path, settings, context)
+                names = at(settings, "env")
+                yield from environment_findings(
+                    path, names if isinstance(names, dict) else (), "Claude Code", all_names=True
+                )
             if path != settings_path(context):  # what setup itself changes is shown by its plan
                 yield from _permissive(path, settings)
             if path == managed and at(settings, "allowManagedHooksOnly") is True:
@@ -136,17 +157,38 @@ def _permissive(path: Path, settings: JsonObject) -> Iterator[Finding]:
         yield Finding(f"{path} sets the permission mode {mode}", "Set permissions.defaultMode to default.")
 
 
-def _weak(path: Path, settings: JsonObject) -> Iterator[Finding]:
+def _weak(path: Path, settings: JsonObject, context: SetupContext) -> Iterator[Finding]:
     for handler in handlers(settings, ASKING):
-        if not is_own_handler(handler):
+        if not context.is_hook(_words(handler), WORD):
             words = f"{path} has another {ASKING} hook, which could change a call after it was approved"
-            yield Finding(f"{words}: {at(handler, 'command') or at(handler, 'url')}", "Check what it does.")
+            what = " ".join(map(str, _words(handler))) if at(handler, "command") else at(handler, "url")
+            yield Finding(f"{words}: {what}", "Check what it does.")
     for name in _OFF:
         if at(settings, "env", name) not in (None, "", "0"):
             yield Finding(f"{path} sets {name}, so Claude Code skips hooks", "Remove it from env.", switches_off=True)
     if at(settings, "sandbox", "enabled") is True and at(settings, "sandbox", "autoAllowBashIfSandboxed") is not False:
         words = f"{path} lets sandboxed commands run without asking if the hook fails"
         yield Finding(words, "Set sandbox.autoAllowBashIfSandboxed to false.")
+
+
+def _project_programs(path: Path, settings: JsonObject, context: SetupContext) -> Iterator[Finding]:
+    """What of a project Claude Code runs or loads by itself, without a tool call that the gate could be asked about."""
+    events = at(settings, "hooks")
+    names = [
+        f"hooks.{event}"
+        for event in (events if isinstance(events, dict) else ())
+        if event != ASKING and any(not context.is_hook(_words(handler), WORD) for handler in handlers(settings, event))
+    ]
+    names += [key for key in _PROGRAMS if settings.get(key)]
+    if names:
+        words = f"{path} lets Claude Code run programs without asking anybody: {', '.join(names)}"
+        yield Finding(words, "Check what they do before you start Claude Code here.")
+
+
+def _words(handler: Json) -> list[Json]:
+    """The words that a handler starts."""
+    args = at(handler, "args")
+    return [at(handler, "command"), *(args if isinstance(args, list) else ())]
 
 
 def _user_folder(context: SetupContext) -> Path:

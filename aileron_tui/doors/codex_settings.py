@@ -103,7 +103,7 @@ def findings(context: SetupContext) -> Iterator[Finding]:
             continue
         yield from _weak_config(folder / "config.toml", config or {})
         for path, settings in ((folder / "hooks.json", hooks), (folder / "config.toml", config)):
-            yield from _other_hooks(path, settings)
+            yield from _other_hooks(path, settings, context)
 
 
 def _weak_config(path: Path, config: JsonObject) -> Iterator[Finding]:
@@ -118,8 +118,8 @@ def _weak_config(path: Path, config: JsonObject) -> Iterator[Finding]:
         yield Finding(words, 'Set sandbox_mode = "workspace-write".')
 
 
-def _other_hooks(path: Path, settings: JsonObject | None) -> Iterator[Finding]:
+def _other_hooks(path: Path, settings: JsonObject | None, context: SetupContext) -> Iterator[Finding]:
     for handler in handlers(settings, "PreToolUse"):
-        if not is_own_handler(handler):
+        if not context.is_hook_line(at(handler, "command"), WORD):
             words = f"{path} has another PreToolUse hook, which could change a call after it was approved"
             yield Finding(f"{words}: {at(handler, 'command')}", "Check what it does.")

@@ -75,6 +75,6 @@ def findings(context: SetupContext) -> Iterator[Finding]:
             yield Finding(f"{path} lets tools run if the hook fails: {', '.join(allowed)}", "Remove them.")
         listed = at(settings, "hooks", ASKING)
         for handler in listed if isinstance(listed, list) else ():
-            if not is_own(handler):
+            if not context.is_hook_line(at(handler, "bash"), WORD):
                 words = f"{path} has another {ASKING} hook, which could change a call after it was approved"
                 yield Finding(f"{words}: {at(handler, 'bash')}", "Check what it does.")

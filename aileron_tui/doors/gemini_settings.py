@@ -10,6 +10,7 @@ from typing import Final
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.settings_changes import Wanted
 from aileron_tui.doors.agent_programs import shell_words
+from aileron_tui.doors.settings_environment import environment_findings, file_names
 from aileron_tui.doors.settings_findings import (
     Finding,
     SettingsFault,
@@ -43,6 +44,7 @@ _QUESTION: Final = (
 )
 _OPEN: Final = (
     "If the hook is killed or missing, Gemini asks you itself; with the policy, or in yolo mode, the call runs.",
+    "A `.env` file of a folder that Gemini trusts can set LD_PRELOAD: a file there then answers instead of the hook.",
     "Any program that runs as you can change these settings. `aileron-tui doctor` tells you if one did.",
 )
 
@@ -128,6 +130,12 @@ def findings(context: SetupContext) -> Iterator[Finding]:
             words = f"{path} lets tools run if the hook fails: {', '.join(allowed)}"
             yield Finding(words, "Remove them from tools.allowed.")
         for handler in handlers(settings, ASKING):
-            if not is_own_handler(handler):
+            if not context.is_hook_line(at(handler, "command"), WORD):
                 words = f"{path} has another {ASKING} hook, which could change a call after it was approved"
                 yield Finding(f"{words}: {at(handler, 'command')}", "Check what it does.")
+    for folder in (context.folder, *context.folder.parents):
+        for path in (folder / ".gemini" / ".env", folder / ".env"):
+            try:
+                yield from environment_findings(path, file_names(path), "Gemini CLI")
+            except SettingsFault as error:
+                yield Finding(f"{error}", error.hint)

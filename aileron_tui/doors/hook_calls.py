@@ -26,7 +26,7 @@ _SHORT_SECONDS: Final = 5.0
 """How long a hook may take that no call waits for."""
 
 _APPROVAL_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
-_COMMAND: Final = re.compile(r"/?aileron(?:-tui)?(?: +([a-z]+)(?: +(\S{1,200}))?)?", re.ASCII)
+_COMMAND: Final = re.compile(r"/?aileron(?:-tui)?(?: +([a-z]+)(?: +([A-Za-z0-9][A-Za-z0-9._-]{0,127}))?)?", re.ASCII)
 _COMMANDS: Final = frozenset(
     ("approve", "deny", "list", "show", "watch", "history", "rules", "agent", "key", "gate", "setup", "doctor")
 )
@@ -206,8 +206,10 @@ def status_text(reply: JsonObject) -> str:
     """What the gate says about an agent and its requests, in words."""
     match reply:
         case {"agent": str(agent), "version": str(version), "waiting": list(waiting)}:
+            from aileron_tui.core.visible_text import inline  # noqa: PLC0415  # most replies have no foreign text
+
             rows = [
-                f"  {item['id']}  {item.get('action', '')}  until {item.get('expires_at', '')}"
+                inline(f"  {item['id']}  {item.get('action', '')}  until {item.get('expires_at', '')}")
                 for item in waiting
                 if isinstance(item, dict) and "id" in item
             ]

@@ -1,5 +1,7 @@
 """What in the settings around an agent weakens the gate, and reading those settings."""
 
+import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,7 +36,10 @@ class Finding:
 def read_text(path: Path) -> str | None:
     """What a file contains, or None if there is no such file."""
     try:
-        with path.open("rb") as file:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # reading a pipe or a terminal would wait
+                raise SettingsFault(f"{path} is not a regular file")
             data = file.read(_LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -98,13 +103,13 @@ def texts(value: Json) -> list[str]:
 
 
 def project_folders(folder: Path, home: Path) -> list[Path]:
-    """The folder and those above it up to the root of its repository, without the home folder."""
-    found = []
+    """The folder and those above it up to its repository, without the home folder unless it is that folder itself."""
+    found: list[Path] = []
     for place in (folder, *folder.parents):
-        if place == home:
+        if place == home and found:
             break
         found.append(place)
-        if (place / ".git").exists():
+        if place == home or (place / ".git").exists():
             return found
     return found[:1]
 

@@ -4,6 +4,7 @@ A hook can be switched off while its session goes on. Then nothing is asked any 
 is the session's transcript, which keeps growing without any sign of the hook.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,8 +15,12 @@ from aileron_tui.core.values import dataclass
 SILENCE: Final = timedelta(minutes=2)
 """How long after the last sign of life a transcript must have grown. A long answer without tools is silent, too."""
 
-_MOST: Final = 1000
-_MOST_CHECKED: Final = 50
+_MOST: Final = 100
+"""How many sessions of one agent are known, so that none can push out those of another."""
+
+_MOST_CHECKED: Final = 20
+"""How many transcripts of one agent are looked at each time."""
+
 _GROWTHS: Final = 2
 """How often a transcript must be seen to grow in silence before that is reported."""
 
@@ -50,8 +55,9 @@ class DoorSessions:
         known = self._sessions.pop((agent, session), None)
         path = transcript or (known.transcript if known else "")
         self._sessions[agent, session] = DoorSession(agent, door, session, self._clock(), path)
-        if len(self._sessions) > _MOST:
-            del self._sessions[next(iter(self._sessions))]
+        own = [key for key in self._sessions if key[0] == agent]
+        if len(own) > _MOST:
+            del self._sessions[own[0]]
 
     def ended(self, agent: str, session: str) -> None:
         """A session has ended."""
@@ -62,10 +68,13 @@ class DoorSessions:
         return (agent, session) in self._sessions
 
     def _to_check(self) -> Iterator[DoorSession]:
-        """The sessions that have not been heard for a while, those heard last first."""
+        """The sessions that have not been heard for a while, those heard last first, some of each agent."""
         long_ago = self._clock() - SILENCE
-        silent = [known for known in self._sessions.values() if known.transcript and known.heard < long_ago]
-        return reversed(silent[-_MOST_CHECKED:])
+        checked: Counter[str] = Counter()
+        for known in reversed(list(self._sessions.values())):
+            if known.transcript and known.heard < long_ago and checked[known.agent] < _MOST_CHECKED:
+                checked[known.agent] += 1
+                yield known
 
     async def silent(self, modified: Callable[[str, str], Awaitable[float]]) -> list[DoorSession]:
         """The sessions that go on although their door is not heard any more; each is returned once.

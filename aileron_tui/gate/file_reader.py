@@ -122,6 +122,7 @@ class _ReadingProcess:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env={},
+            cwd="/",  # a link to /proc/self/cwd leads to another place for the agent's program
             limit=_LONGEST_LINE,
             start_new_session=True,
         )

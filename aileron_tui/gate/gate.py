@@ -37,7 +37,7 @@ from aileron_tui.gate.rule_handler import RuleHandler
 from aileron_tui.gate.rule_registry import RuleRegistry
 from aileron_tui.gate.sandbox_threads import SandboxThreads
 from aileron_tui.gate.tool_resolver import ToolResolver
-from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
+from aileron_tui.ledger.open_store import open_ledger, open_results, open_watching_reader
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.wasi_runtime import start_wasi_runtime
@@ -107,7 +107,7 @@ class Gate:
             cleanup.callback(state.recorder.close, _CLOSE_SECONDS)
             state.outbox = open_results(setup.data / OUTBOX_FILE)
             cleanup.callback(state.outbox.close)
-            state.reader = open_reader(self.ledger_path)
+            state.reader = open_watching_reader(self.ledger_path)
             cleanup.callback(state.reader.close)
             await asyncio.to_thread(start_wasi_runtime)
             state.installed = await asyncio.to_thread(install, setup.manifests, settings)

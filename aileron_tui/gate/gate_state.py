@@ -50,6 +50,8 @@ _MAX_RECENTLY_ENDED: Final = 1000
 _MAX_ENDED_BYTES: Final = 4 * 1024 * 1024
 _MAX_UNKNOWN_CALLS: Final = 1000
 _PAUSE_AFTER_FAILURE: Final = 1.0
+_REST: Final = 3.0
+"""How long a thread rests after a call that no approver asked for, so that it takes a quarter of a core at most."""
 
 log: Final = logging.getLogger("aileron_tui.gate")
 
@@ -91,8 +93,8 @@ class GateLimits:
         return {
             ThreadUse.OP: PoolSize(self.op_threads, self.op_threads // 4, self.waiting),
             ThreadUse.REFRESH: PoolSize(self.refresh_threads, self.refresh_threads // 4, self.waiting),
-            ThreadUse.PREVIEW: PoolSize(self.preview_threads, self.preview_threads // 4, self.waiting_per_agent),
-            ThreadUse.UNGATED: PoolSize(self.ungated_threads, self.ungated_threads // 4, self.ungated_queue),
+            ThreadUse.PREVIEW: PoolSize(self.preview_threads, self.preview_threads // 4, self.waiting_per_agent, _REST),
+            ThreadUse.UNGATED: PoolSize(self.ungated_threads, self.ungated_threads // 4, self.ungated_queue, _REST),
         }
 
 
@@ -205,7 +207,8 @@ class GateState:
             self._ended_bytes -= self._recently_ended.pop(next(iter(self._recently_ended))).size
         self._note_unknown(request)
         request.ended.set()
-        log.info("%s %s is %s", request.id, inline(request.name), state)
+        by = f", answered by {request.rule}" if request.rule else ""
+        log.info("%s %s is %s%s", request.id, inline(request.name), state, by)
         self.announce(request)
         request.forget_rendered()
 
@@ -295,11 +298,15 @@ class GateState:
 
     # background work
 
-    def in_sandbox(self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any) -> "asyncio.Future[T]":
+    def in_sandbox(
+        self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any, large: bool = False
+    ) -> "asyncio.Future[T]":
         """Starts a blocking sandbox call for an agent on a thread. If too many wait, the future is ThreadsBusy."""
-        return self.threads.run(use, agent, work, *values)
+        return self.threads.run(use, agent, work, *values, large=large)
 
-    def start_op(self, use: ThreadUse, agent: str, sandbox: Sandbox, call: ResolvedCall) -> "asyncio.Future[Execution]":
+    def start_op(
+        self, use: ThreadUse, agent: str, sandbox: Sandbox, call: ResolvedCall, *, large: bool = False
+    ) -> "asyncio.Future[Execution]":
         """Starts the op of a call on a thread; an ungated op waits until no approval waits for its connectors.
 
         For an approved op, must be called while `activity` is exclusive for its connectors.
@@ -307,7 +314,7 @@ class GateState:
         turn = OpTurn(self.activity, connector_names(call), len(call.steps) * self.setup.limits.op_seconds)
         if use is ThreadUse.OP:
             turn.begin()
-        return self.threads.run(use, agent, sandbox.execute, call, turn=turn)
+        return self.threads.run(use, agent, sandbox.execute, call, turn=turn, large=large)
 
     def _start_waiting_ops(self) -> None:
         self.threads.start_waiting()

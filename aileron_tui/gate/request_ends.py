@@ -4,6 +4,7 @@ While the end of a request is not recorded, the request stays open, so that a po
 """
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -84,13 +85,13 @@ class RequestEnds:
         self._gate_state.end(request, state, end.result)
 
     async def _write_handed_over(self, request: GateRequest, end: RequestEnd) -> None:
-        """Records the end of a call that a rule answered and whose agent waits for the result, with one commit.
+        """Records the end of a call that a rule answered and whose agent waits for the result, and that it gets it.
 
         If the gate crashes before that, the outcome is unknown, as it is for every op without a stored result.
         """
-        delivered = EntryDraft(EntryKind.DELIVERED, {}, request.id)
+        entry = replace(end.entry, body={**end.entry.body, "delivered": True})
         try:
-            await self._gate_state.recorder.record(end.entry, delivered)
+            await self._gate_state.recorder.record(entry)
         except InvalidTransition as error:
             if error.state is not end.state:
                 log.error("%s ended as %s, but its history says %s", request.id, end.state, error.state)

@@ -124,7 +124,7 @@ class RuleChanges:
         """How far a rule for this request can go, narrowest first."""
         if not request.tool:
             return _OFFERED
-        return _OFFERED_FOR_COMMAND if self._ruling.rule_call(request).command else _OFFERED_FOR_TOOL
+        return _OFFERED_FOR_COMMAND if self._ruling.rule_call(request).is_shell else _OFFERED_FOR_TOOL
 
     def _offer(self, request: GateRequest, reach: RuleReach) -> Rule:
         call = self._ruling.rule_call(request)

@@ -101,7 +101,7 @@ class RuleHandler:
 
     def _tool_call(self, request: GateRequest, tool: ResolvedTool) -> RuleCall:
         """A tool call as rules see it. What the gate read was read before, so no rule has to wait for it."""
-        from aileron_tui.core.tool_prompts import shell_command  # noqa: PLC0415  # most gates run only actions
+        from aileron_tui.core.tool_prompts import is_shell, shell_command  # noqa: PLC0415  # most gates run only actions
 
         call, preview = tool.call, tool.shown.preview
         large = request.size > LARGE_BYTES
@@ -117,6 +117,7 @@ class RuleHandler:
             risk=request.risk.level,
             warning=_LARGE if large else _warning(request),
             protected="" if large else protected_value([call.folder, call.args, list(tool.leads_to)], self._own),
+            is_shell=is_shell(call),
         )
 
     def _what_runs(self, request: GateRequest) -> str:
@@ -242,7 +243,6 @@ class RuleHandler:
             return False
         request.rule, request.reason = rule.id, reason
         request.recorded.set_result(None)
-        log.info("%s %s was answered by %s: %s", request.id, inline(request.name), rule.id, rule.verdict)
         if allowed and request.tool:
             self.hand_over(request)
         elif allowed:

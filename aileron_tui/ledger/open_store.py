@@ -39,6 +39,13 @@ def open_reader(path: Path, *, foreign: bool = False) -> LedgerReader:
     return SqliteReader(path, foreign=foreign)
 
 
+def open_watching_reader(path: Path) -> LedgerReader:
+    """Opens a ledger for a process that asks for every call who may do what; that takes a read only after a commit."""
+    from aileron_tui.ledger.sqlite.reader import WatchingReader  # noqa: PLC0415  # the database is loaded when needed
+
+    return WatchingReader(path)
+
+
 def open_results(path: Path) -> ResultStore:
     """Opens the results of a gate, and creates their file if there is none."""
     from aileron_tui.ledger.sqlite.result_store import SqliteResults  # noqa: PLC0415  # the database is loaded when needed

@@ -96,7 +96,8 @@ class AgentLab:
     @property
     def context(self) -> SetupContext:
         """Where the agent was set up."""
-        return SetupContext(self.word, own_command(self.env), self.root / "home", self.root / "home", self.env)
+        home = self.root / "home"
+        return SetupContext(self.word, own_command(), home, home, self.env, self.aileron / "data")
 
     def set_up(self) -> None:
         """Makes a key, and sets the agent up as its user would."""

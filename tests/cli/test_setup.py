@@ -5,7 +5,6 @@ import os
 import pty
 import select
 import stat
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -152,14 +151,14 @@ def test_claude_gets_hooks_for_everything_a_token_and_rules(
     handler = group["hooks"][0]
     assert (handler["timeout"], handler["onFailure"]) == (3600, "block")
     words = [handler["command"], *handler["args"]]
-    assert words[-6:] == ["hook", "claude", "--agent", "claude", "--timeout", "3600"]
-    assert f"AILERON_TUI_HOME={home / 'aileron'}" in words
+    assert words[:4] == ["/usr/bin/env", "-i", sys.executable, "-I"]
+    data = home / "aileron" / "data"
+    assert words[6:] == ["hook", "claude", "--agent", "claude", "--timeout", "3600", "--data", str(data)]
     assert "PermissionRequest" not in settings["hooks"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     backup = path.with_name("settings.json.before-aileron")
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert "Bash(ls:*)" in backup.read_text()
-    data = home / "aileron" / "data"
     assert stat.S_IMODE((data / "doors.json").stat().st_mode) == 0o600
     with open_reader(data / "ledger.db") as reader:
         assert not Agents.of(reader).named("claude").revoked
@@ -415,22 +414,3 @@ def test_what_weakens_the_gate_is_named(
     for words in ("disableAllHooks", "⟨ESC⟩[2J", "acceptEdits", "changes-input", "CLAUDE_CODE_SIMPLE is set"):
         assert words in said
     assert "\x1b[2J" not in said
-
-
-@pytest.mark.usefixtures("answers")
-def test_a_hook_takes_nothing_from_the_environment_that_a_project_could_set(home: Path) -> None:
-    false_module = home / "project-lib" / "sitecustomize.py"
-    false_module.parent.mkdir()
-    false_module.write_text("import os\nos.write(1, b'{}')\nos._exit(0)\n")
-    assert set_up("claude") == OK
-    hook = json.loads((home / SETTINGS["claude"]).read_text())["hooks"]["PreToolUse"][0]["hooks"][0]
-    event = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}, "tool_use_id": "1", "cwd": "/"}
-    done = subprocess.run(
-        [hook["command"], *hook["args"]],
-        input=json.dumps(event).encode(),
-        env={"PYTHONPATH": str(false_module.parent), "AILERON_TUI_HOME": "/nonexistent", "HOME": "/nonexistent"},
-        capture_output=True,
-        check=False,
-    )
-    assert b'"permissionDecision": "deny"' in done.stdout, done
-    assert b"no gate is running" in done.stdout

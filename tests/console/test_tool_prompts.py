@@ -111,3 +111,9 @@ def test_no_summary_has_the_content_of_a_file() -> None:
     values = summary(tool_request("Write", READER, file_path=path, content="x\n").prompt)
     assert path in values
     assert not any("parse" in value for value in values)
+
+
+def test_the_summary_of_a_command_is_the_command_and_not_what_the_agent_says_about_it() -> None:
+    assert summary(push().prompt) == ("make test && git push origin main",)
+    other = tool_request("Agent", prompt="x", description="Publish the fix")
+    assert "Publish the fix" not in summary(other.prompt)

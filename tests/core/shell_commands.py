@@ -79,6 +79,10 @@ node --version
 docker ps
 docker logs web
 pip list
+bash --version
+date +%s
+date -d 20260101
+sort src/*.txt
 for f in a b; do echo x; done
 if true; then ls; fi
 cat a.txt | grep x | wc -l
@@ -86,6 +90,13 @@ cat a.txt | grep x | wc -l
 """.strip().split("\n")
 
 NORMAL = """
+gem search secret
+gem list -r --source http://x.example/secret
+hg cat -o out x
+svn cat http://x.example/secret
+hg status
+sort *
+rg x *
 make
 make test
 pytest -q
@@ -384,5 +395,20 @@ xargs
 busybox rm x
 vim x
 hg push
+jj log --config-file=x.toml
+svn diff --config-dir=x
 hash -p ./x ls
+echo id | sh -V
+echo id | bash -h
+echo id | dash --version
+echo id | tcsh -V
+echo 'exec id' | tclsh --version
+echo x | erl -h
+pip --python=./x list
+pip list --log=out.txt
+pip list --outdated
+date 010100002030
+uniq *
+xxd a*
+bat cache --build --target x
 """.strip().split("\n")

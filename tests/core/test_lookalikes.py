@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core import lookalike_table
+from aileron_tui.core import lookalike_table, lookalikes
 from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_HOSTS, MAX_WARNINGS, known_names, remarks, warnings
 from aileron_tui.core.skeletons import MAX_KNOWN, KnownNames, resembles
 from aileron_tui.core.visible_text import visible
@@ -333,3 +333,11 @@ def test_it_is_said_if_not_every_address_was_compared_with_known_ones() -> None:
 @pytest.mark.parametrize("host", ["linkedln.com", "mlcrosoft.com", "mail.gitlab.glthub.com", "www.paypai.com"])
 def test_an_l_for_an_i_in_an_often_imitated_name(host: str) -> None:
     assert bool(warnings(host)) is (host != "www.paypai.com")
+
+
+@given(st.text(st.characters(max_codepoint=127, exclude_characters=".@:")))
+def test_a_text_that_is_skipped_has_no_remark_and_no_address(text: str) -> None:
+    known = known_names(["team@example.com"])
+    assert not [*lookalikes._remarks(text, known)]
+    assert not [*lookalikes._remarks(f"xn--{text} <{text}> //{text}", known)]
+    assert not lookalikes._ADDRESS.search(text)

@@ -185,3 +185,14 @@ def test_a_rule_in_words() -> None:
     )
     assert "with exactly the command git status in /home/me/project" in rule_words(COMMAND, now)
     assert rule_words(replace(ANY, verdict=RuleVerdict.ASK), now).startswith("Always asks about send-draft")
+
+
+def test_an_entry_that_was_read_before_does_not_speak_for_another() -> None:
+    body = MADE.body({"payload": base64.b64encode(MADE.payload()).decode(), "signatures": []})
+    good = Entry(1, TIME, EntryKind.RULE_MADE, "", body)
+    for _ in range(2):
+        assert read_change(good)[0] == MADE
+    other: JsonObject = {**body, "rule": {**EXACT.fields(), "agent": "another"}}
+    for _ in range(2):
+        with pytest.raises(JsonError, match="differs from the fields around it"):
+            read_change(replace(good, body=other))

@@ -120,6 +120,15 @@ def test_the_label_of_an_unknown_arg_cannot_be_one_of_ours() -> None:
     assert labels(shown).count("Command") == 1
     assert 'arg "folder"' in labels(shown)
     assert 'arg "Leads to"' in labels(shown)
+    shown = prompt("mcp__mail__send", {"Folder": "/safe", "Risk": "low", "to": "x"})
+    assert labels(shown) == ["Server", "Tool", 'arg "Folder"', 'arg "Risk"', "to"]
+
+
+def test_args_that_are_not_known_cannot_hide_other_warnings() -> None:
+    args: JsonObject = {f"k{number}": "x" for number in range(50)}
+    shown = prompt("Write", args | {"file_path": "/etc/passwd", "content": "x"})
+    assert shown.warnings[0] == "outside the agent's folder: /etc/passwd"
+    assert shown.warnings[-1] == "there are 31 more warnings"
 
 
 def test_a_shell_command_is_shown_with_its_folder_and_parts() -> None:
@@ -185,6 +194,13 @@ def test_an_edit_that_does_not_fit_is_warned_about(text: str, more: JsonObject, 
     assert "Replace" in labels(shown)
 
 
+def test_claude_code_removes_a_text_with_the_line_end_after_it() -> None:
+    """If one occurrence is at the end of a line, it removes only such ones."""
+    args: JsonObject = {"file_path": "a", "old_string": "#", "new_string": "", "replace_all": True}
+    shown = prompt("Edit", args, {f"{FOLDER}/a": file("#rm -rf x\n#\n")})
+    assert preview(shown, "Change") == "@@ -1,2 +1 @@\n #rm -rf x\n-#"
+
+
 def test_edits_of_one_call_follow_each_other() -> None:
     edits: Json = [{"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c", "replace_all": True}]
     shown = prompt("MultiEdit", {"file_path": f"{FOLDER}/a", "edits": edits}, {f"{FOLDER}/a": file("a b\n")})
@@ -234,6 +250,23 @@ def test_a_patch_shows_each_file() -> None:
     assert preview(shown, "Now 2 of 3") == "new file"
     assert "deleted" in preview(shown, "Now 3 of 3")
     assert prompt("apply_patch", {"command": "rm x"}).risk.level is RiskLevel.HIGH
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        "*** Update File: a\n@@\n-x\n+y\n*** Update File: ./a\n@@\n-x\n+y\n",
+        "*** Update File: a\n@@\n-x\n+y\n*** Update File: link\n@@\n-x\n+y\n",
+        "*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** Delete File: b\n",
+        "*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n",
+    ],
+)
+def test_parts_of_a_patch_that_depend_on_each_other_are_warned_about(parts: str) -> None:
+    """The second part is applied to what the first has made, and a move replaces a file."""
+    facts = file("x\nz\nx\n", f"{FOLDER}/a")
+    files = {f"{FOLDER}/a": facts, f"{FOLDER}/link": facts, f"{FOLDER}/b": file("old\n", f"{FOLDER}/b")}
+    shown = prompt("apply_patch", {"input": f"*** Begin Patch\n{parts}*** End Patch"}, files)
+    assert any("more than once" in text or "is replaced" in text for text in shown.warnings)
 
 
 def test_a_patch_of_too_many_files_says_so() -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id
 from aileron_tui.core.rule_change import RuleChange, ended, made
@@ -92,9 +93,13 @@ def newest(env: GateEnv) -> HistoryRecord:
         return reader.page(limit=1)[0]
 
 
-def kinds(env: GateEnv, id_: str) -> list[str]:
+def entries(env: GateEnv, id_: str) -> tuple[Entry, ...]:
     with open_reader(env.data / LEDGER_FILE) as reader:
-        return [entry.kind for entry in reader.of_request(id_)]
+        return reader.of_request(id_)
+
+
+def kinds(env: GateEnv, id_: str) -> list[str]:
+    return [entry.kind for entry in entries(env, id_)]
 
 
 def verified(env: GateEnv) -> CheckReport:

@@ -30,6 +30,7 @@ from tests.gate.ruled_gate import (
     AGENT,
     call,
     end,
+    entries,
     head,
     is_asked,
     kinds,
@@ -66,8 +67,8 @@ def test_an_exact_call_runs_once_without_asking(env: GateEnv) -> None:
                 EntryKind.RULED,
                 EntryKind.RUNNING,
                 EntryKind.EXECUTED,
-                EntryKind.DELIVERED,
             ]
+            assert entries(env, found.id)[-1].body == {"delivered": True}
             assert (await gate.rules())["rules"][0]["used"] == 1  # type: ignore[index,call-overload]
 
     run_async(work())

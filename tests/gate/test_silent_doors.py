@@ -49,6 +49,24 @@ def test_a_session_that_goes_on_without_its_hooks_is_reported_once() -> None:
     assert transcript.silent(timedelta(seconds=20)) == []
 
 
+def test_an_agent_that_floods_hides_no_session_of_another() -> None:
+    transcript = Transcript()
+    for number in range(2000):
+        transcript.sessions.heard("hostile", "http", f"s-{number}", "/tmp/x")
+    assert transcript.sessions.knows("claude", "s-1")
+    assert not transcript.sessions.knows("hostile", "s-1")
+    looked_at: list[str] = []
+
+    async def modified(agent: str, _path: str) -> float:
+        looked_at.append(agent)
+        return 0.0
+
+    transcript.now += 2 * SILENCE
+    asyncio.run(transcript.sessions.silent(modified))
+    assert "claude" in looked_at
+    assert len(looked_at) < 50
+
+
 def test_a_session_that_rests_is_not_reported() -> None:
     transcript = Transcript()
     for _ in range(9):

@@ -148,6 +148,38 @@ def test_no_rule_allows_a_shell_by_its_name(env: GateEnv) -> None:
     run_async(work())
 
 
+def test_a_shell_with_unknown_args_is_asked_about(env: GateEnv) -> None:
+    async def work() -> None:
+        async with served_gate(env) as served:
+            await make(env, served.gate, tool_rule("Bash", reach=RuleReach.FOLDER, folder="/tmp"))
+            body = bash() | {"input": {"command": "ls", "shell": "other"}}
+            assert await status(served, body) == "pending_approval"
+            item = await asked(served, body)
+            assert not (await offers(served.gate, item["id"])).offers
+
+    run_async(work())
+
+
+@pytest.mark.parametrize("folder", ["/", "//", "~", "~/..", "/tmp/link-to-home"])
+def test_reading_in_a_folder_that_contains_everything_is_asked_about(
+    env: GateEnv, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "users" / "sam"
+    home.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(home)
+    (home / "a.txt").write_text("x")
+    monkeypatch.setenv("HOME", str(home))
+    where = folder.replace("~", str(home)).replace("/tmp/link-to-home", str(tmp_path / "link"))
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            await make(env, served.gate, tool_rule("Read", risk=RiskLevel.LOW))
+            read = bash() | {"tool": "Read", "input": {"file_path": str(home / "a.txt")}, "folder": where}
+            assert await status(served, read) == "pending_approval"
+
+    run_async(work())
+
+
 def test_a_deny_rule_names_itself_to_the_agent(env: GateEnv) -> None:
     async def work() -> None:
         async with served_gate(env) as served:

@@ -44,3 +44,19 @@ def test_many_delivered_results_are_deleted_before_their_time(tmp_path: Path, mo
     results = SqliteResults(tmp_path / "answers.db")
     assert all(results.find(f"act-01-{number}") for number in range(290, 300)), "nobody has fetched these"
     results.close()
+
+
+def test_undelivered_results_are_found_after_a_restart_and_after_old_ones_were_deleted(tmp_path: Path) -> None:
+    results = SqliteResults(tmp_path / "answers.db")
+    fill(results, 2, "01")
+    fill(results, 2, "09")
+    results.deliver("act-09-0")
+    results.close()
+    results = SqliteResults(tmp_path / "answers.db")
+    assert results.undelivered("call-01-1")
+    assert results.undelivered("call-09-1")
+    results.forget("2026-05-05", "2026-05-05")
+    fill(results, 1, "10")
+    calls = [f"call-{day}-{number}" for day in ("01", "09", "10") for number in (0, 1)]
+    assert [call for call in calls if results.undelivered(call)] == ["call-09-1", "call-10-0"]
+    results.close()

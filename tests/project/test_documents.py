@@ -1,5 +1,6 @@
 """What the documents say is true: their links, their commands and their TOML."""
 
+import json
 import os
 import re
 import shlex
@@ -8,8 +9,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
+import httpx
 import pytest
 
 from aileron_tui import __version__, cli
@@ -57,6 +60,10 @@ RUN: dict[str, int | str] = {
     "aileron-tui rules add allow --from act-1 --for 8h": NO_TERMINAL,
     "aileron-tui rules add allow --from act-1 --reach any --until 2026-05-20": NO_TERMINAL,
     "aileron-tui rules add deny --agent laptop-claude --action delete-file --for 2d": NO_TERMINAL,
+    "aileron-tui rules add allow --agent laptop-claude --tool Read --for 30d": NO_TERMINAL,
+    'aileron-tui rules add allow --agent laptop-claude --tool Bash --folder ~/src --command "make test" --for 8h': (
+        NO_TERMINAL
+    ),
     "aileron-tui rules end rule-0123": NO_TERMINAL,
     "aileron-tui rules explain act-1": 5,
     "aileron-tui rules replay rule-0123 --since 7d": 5,
@@ -175,6 +182,28 @@ def test_an_agent_calls_the_gate_as_documented(home: Path) -> None:
             gate.terminate()
     assert called.returncode == 75, called.stdout + called.stderr
     assert gate.returncode == 0
+
+
+def test_a_program_asks_about_a_tool_call_as_documented(home: Path) -> None:
+    """Sends what the documented curl command sends."""
+    ((_, text),) = blocks("sh")
+    words = shlex.split(text.replace("\\\n", " "))
+    assert words[:2] == ["curl", "-sS"]
+    headers = dict(value.split(": ", 1) for name, value in pairwise(words) if name == "-H")
+    program = [sys.executable, "-m", "aileron_tui"]
+    with subprocess.Popen([*program, "gate", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as gate:
+        try:
+            assert gate.stdout
+            ready = json.loads(gate.stdout.readline())
+            token = Path(ready["agent_token_file"]).read_text().strip()
+            authorization = headers["Authorization"].replace("$(cat TOKEN_FILE)", token)
+            url = words[2].replace("http://127.0.0.1:8722", ready["url"])
+            asked = {**headers, "Authorization": authorization, "Prefer": "wait=1"}
+            reply = httpx.post(url, headers=asked, content=words[words.index("-d") + 1], trust_env=False, timeout=30)
+        finally:
+            gate.terminate()
+    assert reply.status_code == 202, reply.text
+    assert reply.headers["location"].startswith("/v1/permissions/")
 
 
 CONFIGURATIONS = list(blocks("toml"))

@@ -169,6 +169,16 @@ class Session:
         """What the agent is told now."""
         return self._send("GET", f"/v1/action-approvals/{id_}/result", None, call)
 
+    def ask(self, body: dict[str, Any]) -> str:
+        """Asks about a tool call without waiting; the id of the request."""
+        status, reply = self._send("POST", "/v1/permissions", json.dumps(body).encode(), Call("", ""))
+        assert status == 202, reply
+        return str(reply["approval_id"])
+
+    def permission(self, id_: str) -> Any:
+        """The answer to a tool call, as far as there is one."""
+        return self._send("GET", f"/v1/permissions/{id_}", None, Call("", ""))[1]
+
     def install(self, *actions: bundle.Action) -> None:
         """Replaces manifests while the gate runs."""
         bundle.write_actions(self.manifests, actions, self.service.port)

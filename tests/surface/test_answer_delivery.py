@@ -153,6 +153,7 @@ def test_a_lost_reply_is_looked_up_and_never_sent_again() -> None:
 APPROVED_STATES = {
     RequestState.APPROVED,
     RequestState.RUNNING,
+    RequestState.HANDED_OVER,
     RequestState.EXECUTED,
     RequestState.FAILED,
     RequestState.INTERRUPTED,

@@ -16,7 +16,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.surface.history_query import OUTCOMES, HistoryQuery, SearchError, completed, read_search
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
-ALLOWED = ["approved", "running", "executed", "failed", "unknown", "interrupted"]
+ALLOWED = ["approved", "running", "handed over", "executed", "failed", "unknown", "interrupted"]
 
 SetZone = Callable[[str], None]
 

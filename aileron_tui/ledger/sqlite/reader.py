@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from aileron_tui.ledger.lock_file import noted_head
 from aileron_tui.ledger.request_status import RequestStanding
 from aileron_tui.ledger.rule_calls import CallFilter, RecordedCall, RuleUse
 from aileron_tui.ledger.sqlite import history_queries, rule_queries
+from aileron_tui.ledger.sqlite.change_mark import ChangeMark
 from aileron_tui.ledger.sqlite.connection import check_file, connect
 from aileron_tui.ledger.sqlite.failures import translating
 from aileron_tui.ledger.sqlite.schema import OLDEST_READABLE, adapt_older_index, index_is_current, version
@@ -75,7 +77,13 @@ _UNFINISHED: Final = "SELECT id FROM requests WHERE outcome IN (?, ?) AND daemon
 _POSITION: Final = "SELECT seq FROM entries WHERE seq >= ? AND seq < ? AND +hash = ? ORDER BY seq DESC LIMIT 1"
 _SHOWN: Final = "SELECT seq, outcome FROM requests WHERE id = ?"
 
+_LAST_CHANGES: Final = (
+    "SELECT (SELECT coalesce(max(seq), 0) FROM keys), (SELECT coalesce(max(seq), 0) FROM agents),"
+    " (SELECT coalesce(max(seq), 0) FROM rules)"
+)
+
 _FEW: Final = 1000
+_TRUSTED_SECONDS: Final = 1.0
 _REBUILD: Final = "Rebuild it from the entries with `aileron-tui history rebuild`."
 
 
@@ -300,6 +308,44 @@ class SqliteReader(SqliteView):
         with translating(self.path):
             found = str(self.db.execute("PRAGMA quick_check(1)").fetchone()[0])
         return "" if found == "ok" else found
+
+
+class WatchingReader(SqliteReader):
+    """A reader that is asked for every call who may do what. It reads that again only if something was committed.
+
+    What is not seen that way, such as a file that can no longer be read, is noticed after a second at the latest.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._mark = ChangeMark(path)
+        self._seen: tuple[bytes, float, tuple[int, int, int]] | None = None
+
+    def close(self) -> None:
+        """Closes the connection."""
+        super().close()
+        self._mark.close()
+
+    def last_key_change(self) -> int:
+        """The number of the last entry that changed who may approve, 0 if there is none."""
+        return self._last_changes()[0]
+
+    def last_agent_change(self) -> int:
+        """The number of the last entry that added, rotated or revoked an agent, 0 if there is none."""
+        return self._last_changes()[1]
+
+    def last_rule_change(self) -> int:
+        """The number of the last entry that made or ended a rule, 0 if there is none."""
+        return self._last_changes()[2]
+
+    def _last_changes(self) -> tuple[int, int, int]:
+        """The mark is taken first: what is committed during the read changes it, so that the next call reads again."""
+        mark, now = self._mark.value(), time.monotonic()
+        if not mark or self._seen is None or mark != self._seen[0] or now >= self._seen[1]:
+            self._seen = None
+            with translating(self.path):
+                self._seen = (mark, now + _TRUSTED_SECONDS, self.db.execute(_LAST_CHANGES).fetchone())
+        return self._seen[2]
 
 
 def read_entry(path: Path, seq: int, data: bytes) -> Entry:

@@ -51,10 +51,12 @@ class SqliteResults:
         self._do(_INDEX)
         self._view = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._view.execute("PRAGMA query_only = ON")
+        self._calls = self._undelivered_calls()
 
     def put(self, result: StoredResult, call: str, ended: str) -> None:
         """Stores a result. If the request already has one, the first is kept."""
         body = canonical(result.body)
+        self._calls.add(call)
         self._do("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 0)", result.request, call, ended, body)
 
     def find(self, request: str) -> StoredResult | None:
@@ -63,6 +65,8 @@ class SqliteResults:
 
     def undelivered(self, call: str) -> StoredResult | None:
         """The newest result of this call that has not been delivered yet, or None."""
+        if call not in self._calls:  # almost no call has one, and every call asks
+            return None
         query = (
             "SELECT request, body, delivered FROM answers WHERE call = ? AND delivered = 0 ORDER BY ended DESC LIMIT 1"
         )
@@ -79,6 +83,7 @@ class SqliteResults:
         while self._size() > _LARGEST and self._do(_FORGET_DELIVERED):
             pass
         self._shrink()
+        self._calls = self._undelivered_calls()
 
     def check(self) -> None:
         """Checks that results can be stored, by writing to the file."""
@@ -103,6 +108,14 @@ class SqliteResults:
         with self._guard:
             try:
                 self._db.executescript("PRAGMA incremental_vacuum;")
+            except sqlite3.Error as error:
+                raise self._failed(error) from None
+
+    def _undelivered_calls(self) -> set[str]:
+        """The calls with results that were not delivered. Only this process stores any, one at a time."""
+        with self._guard:
+            try:
+                return {row[0] for row in self._db.execute("SELECT call FROM answers WHERE delivered = 0")}
             except sqlite3.Error as error:
                 raise self._failed(error) from None
 

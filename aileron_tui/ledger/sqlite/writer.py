@@ -44,6 +44,7 @@ from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import LockFile
 from aileron_tui.ledger.recorded_decision import decision_of, read_decision
 from aileron_tui.ledger.sqlite import request_index
+from aileron_tui.ledger.sqlite.change_mark import close_deleted
 from aileron_tui.ledger.sqlite.connection import check_file, connect, is_busy
 from aileron_tui.ledger.sqlite.failures import translated, translating
 from aileron_tui.ledger.sqlite.file_identity import FileIdentity, replaced
@@ -162,6 +163,7 @@ class SqliteLedger:
                     self._db.execute("PRAGMA busy_timeout = 1000")
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._db.close()
+            close_deleted()
             self._holder.close()
 
     def rebuild_index(self) -> None:
@@ -262,7 +264,7 @@ class SqliteLedger:
         seq, previous = head.seq, head.hash
         time_now = self._clock()
         self._latest = max(self._latest, time_now)
-        now, view = timestamp(time_now), SqliteView(self._db, self.path)
+        now, view = timestamp(time_now), _Appending(self._db, self.path)
         for draft in drafts:
             if self._guest and draft.kind not in FOR_GUESTS:
                 raise EntryRefused("only the process that holds the ledger can record this", draft.kind)
@@ -277,6 +279,7 @@ class SqliteLedger:
             previous = link(previous, data)
             self._db.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, data, bytes.fromhex(previous[7:])))
             request_index.record(self._db, entry, decision)
+            view.note(entry)
         return Head(seq, previous)
 
     def _share(self, wait: float) -> None:
@@ -322,6 +325,31 @@ class SqliteLedger:
         except BaseException:
             self._db.close()
             raise
+
+
+class _Appending(SqliteView):
+    """The ledger inside a transaction. What is known of the requests that it makes is not read from the file."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        super().__init__(db, path)
+        self._made: dict[int, Entry] = {}
+        self._unextended: set[str] = set()
+
+    def note(self, entry: Entry) -> None:
+        """Takes note of an entry that was appended."""
+        if entry.kind == EntryKind.REQUESTED:
+            self._made[entry.seq] = entry
+            self._unextended.add(entry.request)
+        elif entry.kind == EntryKind.EXTENDED:
+            self._unextended.discard(entry.request)
+
+    def entry(self, seq: int) -> Entry | None:
+        """The entry with this number, or None."""
+        return self._made.get(seq) or super().entry(seq)
+
+    def extensions(self, request: str) -> tuple[Entry, ...]:
+        """Every entry that extended the deadline of a request, in order."""
+        return () if request in self._unextended else super().extensions(request)
 
 
 def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:

@@ -10,6 +10,7 @@ from aileron_tui.cli.output import write_error
 from aileron_tui.core.agent_names import NAME_RULE, is_agent_name, is_reserved
 from aileron_tui.doors.agent_programs import KINDS, own_command
 from aileron_tui.doors.setup_plan import SetupContext
+from aileron_tui.files.paths import paths
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,8 @@ def run(options: argparse.Namespace) -> int:
     if not is_agent_name(name) or is_reserved(name):
         write_error("not a valid name for an agent", repr(name), NAME_RULE)
         return USAGE
-    context = SetupContext(name, own_command(), Path.home(), Path.cwd(), os.environ, options.project)
+    here = Path.home(), Path.cwd()
+    context = SetupContext(name, own_command(), *here, os.environ, paths().data.absolute(), options.project)
     step = "printing" if options.prints else "undoing" if options.undo else "writing"
     code: int = import_module(f"{__name__}.{step}").run(options, context)
     return code

@@ -9,10 +9,11 @@ from typing import Final
 from aileron_tui.cli.confirmation import SHOWN_SECONDS
 from aileron_tui.cli.output import write
 from aileron_tui.core.visible_text import inline, visible
-from aileron_tui.doors.settings_findings import Finding
+from aileron_tui.doors.settings_findings import Finding, SettingsFault
 from aileron_tui.signing.terminal_input import ask_line
 
 _CONTEXT: Final = 3
+_MOST_LINES: Final = 3000
 
 
 def tell(*lines: str) -> None:
@@ -22,9 +23,13 @@ def tell(*lines: str) -> None:
 
 def diff_lines(name: str, before: str | None, after: str | None) -> list[str]:
     """The difference between two texts of a file, with foreign text made visible."""
+    old, new = (before or "").splitlines(), (after or "").splitlines()
+    if max(len(old), len(new)) > _MOST_LINES:
+        detail = f"it has more than {_MOST_LINES:,} lines"
+        raise SettingsFault(f"cannot show what would change in {name}", detail, "Nothing was changed.")
     lines = difflib.unified_diff(
-        (before or "").splitlines(),
-        (after or "").splitlines(),
+        old,
+        new,
         fromfile=name if before is not None else "(no file)",
         tofile=name if after is not None else "(no file)",
         lineterm="",

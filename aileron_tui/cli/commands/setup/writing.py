@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+import aileron_tui
 from aileron_tui.cli import confirmation
 from aileron_tui.cli.commands.setup.agent_access import AgentAccess, give_access, needed_access
 from aileron_tui.cli.commands.setup.settings_text import diff_lines, finding_lines, said_yes, tell
@@ -17,7 +18,15 @@ from aileron_tui.core.rule_words import rule_words
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.doors.agent_programs import KINDS, AgentKind, AgentProgram, find_program, version_note, version_problem
+from aileron_tui.doors.agent_programs import (
+    KINDS,
+    AgentKind,
+    AgentProgram,
+    check_command,
+    find_program,
+    version_note,
+    version_problem,
+)
 from aileron_tui.doors.agent_settings import findings_for, has_hook, plan_for
 from aileron_tui.doors.codex_trust import TrustFault
 from aileron_tui.doors.settings_file import PlannedFile, planned, record_of, write
@@ -51,9 +60,11 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     hooked = has_hook(kind.word)
     if hooked:
         key_store.choose(here.keys, options.key)
+        check_command(context.command)
     known = _known_record(here.data, kind, context)
     plan = plan_for(kind.word, context)
     files = [planned(file, _known_file(known, file.path)) for file in plan.files]
+    _check_places(files, context)
     access = needed_access(gate_ledger(), context.agent, kind.word, utc_now()) if hooked else None
     tell(f"{kind.title} {program.version_text}  {inline(str(program.path))}")
     _tell_more(kind, program, plan, context)
@@ -102,6 +113,15 @@ def _known_file(record: SetupRecord | None, path: Path) -> FileRecord | None:
     return next((file for file in files if file.path == str(path.resolve())), None)
 
 
+def _check_places(files: list[PlannedFile], context: SetupContext) -> None:
+    """Refuses to write outside of the project where a symbolic link of the project leads there."""
+    folder = context.folder.resolve()
+    for file in files:
+        if context.project and file.plan.path.is_relative_to(context.folder) and not file.path.is_relative_to(folder):
+            hint = "Remove the link, then try again."
+            raise AileronError(f"{file.plan.path} leads out of this folder", f"to {file.path}", hint)
+
+
 def _chosen_files(plan: SetupPlan, files: list[PlannedFile]) -> list[PlannedFile]:
     """The files to write. Raises NotDecided if the user does not want the main one."""
     differing = [file for file in files if file.differs]
@@ -125,9 +145,10 @@ def _tell_more(kind: AgentKind, program: AgentProgram, plan: SetupPlan, context:
     if note := version_note(kind, program.version):
         tell(f"! {note}.")
     tell(*finding_lines(findings_for(kind.word, context)))
-    own = next((word for word in context.command if word.startswith(f"{context.folder}/")), "")
+    places = (*context.command, str(Path(aileron_tui.__file__).parent))
+    own = next((place for place in places if place.startswith(f"{context.folder}/")), "")
     if own and context.folder != context.home:
-        tell(f"! The hook starts {inline(own)}, which the agent can change in this folder.")
+        tell(f"! The hook runs {inline(own)}, which the agent can change in this folder.")
         tell("    → Install aileron-tui outside the folder, and run setup again.")
     tell("What stays open:", *(f"  - {inline(words)}" for words in plan.open))
 
