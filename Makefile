@@ -86,4 +86,4 @@ lock: $(READY) ## update requirements.lock
 	  --extra dev pyproject.toml -o requirements.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .agents dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

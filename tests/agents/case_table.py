@@ -16,7 +16,7 @@ class CaseResult:
 
     def line(self) -> str:
         """The result in one line."""
-        return f"{self.agent:<9} {self.case:<16} {self.word:<9} {self.seconds:5.1f} s  {self.detail}".rstrip()
+        return f"{self.agent:<9} {self.case:<18} {self.word:<9} {self.seconds:5.1f} s  {self.detail}".rstrip()
 
 
 def table(results: Sequence[CaseResult], agents: Iterable[str]) -> list[str]:
