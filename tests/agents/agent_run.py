@@ -81,7 +81,7 @@ def agent_run(
 ) -> Iterator[AgentRun]:
     """Starts an agent in the folder `project`, and ends it with the block. `words` are added options.
 
-    With a `prompt`, Claude Code is given that instead of the one of the trial.
+    With a `prompt`, the agent is given that instead of the one of the trial.
     """
     private = lab.root / f"private-{project.name}"
     private.mkdir(mode=0o700)

@@ -81,16 +81,6 @@ def other_hook(lab: AgentLab) -> None:
     require("not what was approved" in error, f"the history says {error!r}")
 
 
-def status(lab: AgentLab) -> None:
-    """`aileron status` is answered by the gate, without the model."""
-    lab.start_gate()
-    with agent_run(lab, lab.new_project("status"), ScriptedCall(COMMAND), prompt="aileron status") as run:
-        run.process.wait(30)
-        require("knows this agent as claude. Nothing is waiting." in run.said, f"the answer was {run.said!r}")
-        require(not run.model.requests, "the model was asked")
-        run.has_only()
-
-
 def _switched_off(name: str, settings: JsonObject, *words: str, trusted: bool = False) -> Callable[[AgentLab], None]:
     """A case in which the gate is down and something switches its hooks off."""
 
@@ -155,7 +145,6 @@ def _trust(lab: AgentLab, project: Path) -> None:
 CASES: Final[dict[str, Callable[[AgentLab], None]]] = {
     "file edited": file_edited,
     "MCP tool": mcp_tool,
-    "aileron status": status,
     "Esc": esc_withdraws,
     "other hook": other_hook,
     "--bare": _switched_off("--bare", {}, "--bare"),

@@ -10,7 +10,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.doors.scripted_replies import ScriptedCall
 from aileron_tui.surface.answer_delivery import DeliveryRefusal
-from tests.agents.agent_lab import AgentLab, require
+from tests.agents.agent_lab import SECONDS, AgentLab, require
 from tests.agents.agent_run import AgentRun, agent_run
 from tests.agents.open_cases import OPEN
 
@@ -153,6 +153,18 @@ def file_written(lab: AgentLab) -> None:
     require(outcome == ("executed" if lab.word in _REPORTING else "handed over"), f"the history says {outcome}")
 
 
+def status(lab: AgentLab) -> None:
+    """`aileron status` is answered by the gate, without the model. `codex exec` does not show the answer."""
+    lab.start_gate()
+    with agent_run(lab, lab.new_project("status"), ScriptedCall(COMMAND), prompt="aileron status") as run:
+        run.process.wait(SECONDS)
+        shown = f"knows this agent as {lab.word}. Nothing is waiting."
+        answer = "UserPromptSubmit Blocked" if lab.word == "codex" else shown
+        require(answer in run.said, f"the answer was {run.said!r}")
+        require(not run.model.requests, "the model was asked")
+        run.has_only()
+
+
 @contextmanager
 def _shell_run(lab: AgentLab, name: str, *, gate: bool = True, rule: RuleVerdict | None = None) -> Iterator[AgentRun]:
     """An agent that is told to run the command in a new folder, for which there may be a rule."""
@@ -177,4 +189,5 @@ CASES: Final[dict[str, Callable[[AgentLab], None]]] = {
     "denied by rule": denied_by_rule,
     "file written": file_written,
     "file changed": file_changed,
+    "aileron status": status,
 }
