@@ -20,6 +20,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.scripted_model import ScriptedModel
+from aileron_tui.doors.scripted_replies import ScriptedCall
 from aileron_tui.doors.settings_findings import at
 from aileron_tui.doors.trial_call import LONGEST_OUTPUT, TrialPlaces, TrialResult, end_process
 
@@ -27,6 +28,7 @@ _SECONDS: Final = 60.0
 _START_SECONDS: Final = 30.0
 _POLL_SECONDS: Final = 0.2
 _REPLY_SECONDS: Final = 10.0
+_FIRST_REPLY_SECONDS: Final = 1.0  # opencode never answers a request that comes while it starts
 _MODEL: Final = "scripted"
 
 
@@ -37,17 +39,17 @@ def try_opencode(program: Path, places: TrialPlaces) -> TrialResult:
     with (
         tempfile.TemporaryDirectory(prefix="aileron-setup-") as folder,
         tempfile.TemporaryDirectory(prefix="setup-", dir=places.cache) as private,
-        ScriptedModel(f"touch {name}") as model,
+        ScriptedModel(ScriptedCall(f"touch {name}")) as model,
     ):
         for relative, text in places.files.items():
             (Path(folder) / relative).write_text(text)
-        server = _Server(_free_port(), secrets.token_hex(16))
+        server = TrialServer(free_port(), secrets.token_hex(16))
         output = Path(private) / "output"
         with output.open("wb") as out:
             process = subprocess.Popen(  # noqa: S603  # the program that the user asked for
                 [str(program), "serve", "--port", str(server.port)],
                 cwd=folder,
-                env={**places.env, **_variables(model.url), "OPENCODE_SERVER_PASSWORD": server.password},
+                env={**places.env, **model_variables(model.url), "OPENCODE_SERVER_PASSWORD": server.password},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -69,13 +71,13 @@ def try_opencode(program: Path, places: TrialPlaces) -> TrialResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Server:
-    """The server of opencode."""
+class TrialServer:
+    """A server of opencode on this machine."""
 
     port: int
     password: str
 
-    def ask(self, method: str, path: str, body: JsonObject | None = None) -> Json:
+    def ask(self, method: str, path: str, body: JsonObject | None = None, seconds: float = _REPLY_SECONDS) -> Json:
         """Sends a request and returns the JSON of its reply. Raises OSError."""
         word = base64.b64encode(f"opencode:{self.password}".encode()).decode()
         request = urllib.request.Request(  # always http
@@ -85,22 +87,27 @@ class _Server:
             headers={"Authorization": f"Basic {word}", "Content-Type": "application/json"},
         )
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=_REPLY_SECONDS) as reply:
+        with opener.open(request, timeout=seconds) as reply:
             data = reply.read()
         try:
             return read(data) if data else None
         except JsonError as error:
             raise OSError(str(error)) from None
 
-
-def _reject_next(server: _Server, process: "subprocess.Popen[bytes]", name: str, end: float) -> bool:
-    """Starts a turn, and rejects the question about the command with this name. Whether there was one."""
-    _wait_for(server, process)
-    try:
-        session = str(at(server.ask("POST", "/session", {}), "id"))
+    def start_turn(self) -> str:
+        """Lets the model begin, and returns the id of the session. Raises OSError."""
+        session = str(at(self.ask("POST", "/session", {}), "id"))
         part: JsonObject = {"type": "text", "text": "Check that aileron-tui is asked."}
         model: JsonObject = {"providerID": "aileron", "modelID": _MODEL}
-        server.ask("POST", f"/session/{session}/prompt_async", {"parts": [part], "model": model})
+        self.ask("POST", f"/session/{session}/prompt_async", {"parts": [part], "model": model})
+        return session
+
+
+def _reject_next(server: TrialServer, process: "subprocess.Popen[bytes]", name: str, end: float) -> bool:
+    """Starts a turn, and rejects the question about the command with this name. Whether there was one."""
+    wait_for(server, process)
+    try:
+        server.start_turn()
         while time.monotonic() < end and process.poll() is None:
             asked = server.ask("GET", "/permission")
             for question in asked if isinstance(asked, list) else ():
@@ -114,17 +121,18 @@ def _reject_next(server: _Server, process: "subprocess.Popen[bytes]", name: str,
     return False
 
 
-def _wait_for(server: _Server, process: "subprocess.Popen[bytes]") -> None:
+def wait_for(server: TrialServer, process: "subprocess.Popen[bytes]") -> None:
+    """Waits until the server answers. Raises AileronError."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end and process.poll() is None:
         with suppress(OSError):
-            server.ask("GET", "/config")
+            server.ask("GET", "/config", seconds=_FIRST_REPLY_SECONDS)
             return
         time.sleep(_POLL_SECONDS)
     raise AileronError("the server of opencode did not start", hint="Check that `opencode serve` works.")
 
 
-def _variables(url: str) -> dict[str, str]:
+def model_variables(url: str) -> dict[str, str]:
     """The environment that makes opencode use the scripted model, whatever its configuration says."""
     options: JsonObject = {"baseURL": f"{url}/v1", "apiKey": "aileron-check"}
     provider: JsonObject = {
@@ -144,7 +152,8 @@ def _variables(url: str) -> dict[str, str]:
     return {"OPENCODE_CONFIG_CONTENT": json.dumps(config)} | {f"OPENCODE_DISABLE_{name}": "1" for name in off}
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on which nothing listens."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]

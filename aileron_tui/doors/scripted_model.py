@@ -1,4 +1,4 @@
-"""A model on this machine that asks for one harmless call, so that an agent can be tried without an account.
+"""A model on this machine that asks for the calls of a script, so that an agent can be tried without an account.
 
 It speaks the APIs of all agents, listens on the loopback interface only, and answers anyone there: what it says is no
 secret, and it can do nothing.
@@ -7,23 +7,30 @@ secret, and it can do nothing.
 import gzip
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Final, Self
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
-from aileron_tui.doors.scripted_replies import Reply, chat_reply, gemini_reply, messages_reply, responses_reply
+from aileron_tui.doors.scripted_replies import (
+    Reply,
+    ScriptedCall,
+    chat_reply,
+    gemini_reply,
+    messages_reply,
+    responses_reply,
+)
 
 _LARGEST: Final = 32 * 1024 * 1024
 
 
 class ScriptedModel:
-    """The model, until the block ends. `asked` is set once an agent was told to make the call."""
+    """The model, until the block ends. `asked` is set once an agent was told to make a call."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, *script: ScriptedCall) -> None:
         self.asked = threading.Event()
-        self._command = command
+        self._script = script
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -49,7 +56,7 @@ class ScriptedModel:
         make = _api(path.split("?", maxsplit=1)[0].rstrip("/"))
         if make is None:
             return None
-        reply = make(body, self._command)
+        reply = make(body, self._script)
         if reply.calls:
             self.asked.set()
         return reply
@@ -71,7 +78,7 @@ class ScriptedModel:
         return Handler
 
 
-def _api(path: str) -> "Callable[[JsonObject, str], Reply] | None":
+def _api(path: str) -> "Callable[[JsonObject, Sequence[ScriptedCall]], Reply] | None":
     if path.endswith("/v1/messages"):
         return messages_reply
     if path.endswith("/responses"):

@@ -1,10 +1,10 @@
-"""What the scripted model answers, in the form of each model API: one call of a shell, and then that it is done.
+"""What the scripted model answers, in the form of each model API: the calls of its script, and then that it is done.
 
-The model keeps no state: a conversation that already contains a tool call is at its end.
+The model keeps no state: the number of tool calls in a conversation tells where in the script it is.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -16,10 +16,22 @@ _SHELLS: Final = ("Bash", "bash", "exec_command", "shell_command", "shell", "run
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptedCall:
+    """A call that the model asks for. Without a `tool` it is this `command` in the agent's shell, whatever its name.
+
+    An `input` that is text is for a tool that takes no JSON, such as `apply_patch` of Codex.
+    """
+
+    command: str = ""
+    tool: str = ""
+    input: JsonObject | str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A reply. `events` are sent as a stream of (name, data), or the `body` alone if a stream was not asked for.
 
-    `calls` says whether it asks for the tool call.
+    `calls` says whether it asks for a tool call.
     """
 
     body: JsonObject
@@ -27,15 +39,14 @@ class Reply:
     calls: bool
 
 
-def messages_reply(body: JsonObject, command: str) -> Reply:
+def messages_reply(body: JsonObject, script: Sequence[ScriptedCall]) -> Reply:
     """A reply of the Messages API, which Claude Code uses."""
-    tool = _shell(_listed(body, "tools"), "name")
-    begun = any(block.get("type") == "tool_use" for turn in _listed(body, "messages") for block in _blocks(turn))
+    made = [block for turn in _listed(body, "messages") for block in _blocks(turn) if block.get("type") == "tool_use"]
+    call = _next_call(script, len(made), _listed(body, "tools"))
     block: JsonObject = {"type": "text", "text": DONE}
-    calls = bool(tool) and not begun
-    if calls:
-        block = {"type": "tool_use", "id": "toolu_aileron_check", "name": tool, "input": _shell_input(tool, command)}
-    stop = "tool_use" if calls else "end_turn"
+    if call:
+        block = {"type": "tool_use", "id": f"toolu_{_id(made)}", "name": call.tool, "input": call.input}
+    stop = "tool_use" if call else "end_turn"
     message: JsonObject = {
         "id": "msg_aileron_check",
         "type": "message",
@@ -48,8 +59,8 @@ def messages_reply(body: JsonObject, command: str) -> Reply:
     }
     delta: JsonObject = {"type": "text_delta", "text": DONE}
     empty: JsonObject = {"type": "text", "text": ""}
-    if calls:
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+    if call:
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(call.input)}
         empty = block | {"input": {}}
     events: list[JsonObject] = [
         {"type": "message_start", "message": message},
@@ -60,13 +71,13 @@ def messages_reply(body: JsonObject, command: str) -> Reply:
         {"type": "message_stop"},
     ]
     whole = message | {"content": [block], "stop_reason": stop}
-    return Reply(whole, tuple((str(event["type"]), event) for event in events), calls)
+    return Reply(whole, tuple((str(event["type"]), event) for event in events), call is not None)
 
 
-def responses_reply(body: JsonObject, command: str) -> Reply:
+def responses_reply(body: JsonObject, script: Sequence[ScriptedCall]) -> Reply:
     """A reply of the Responses API, which Codex uses."""
-    tool = _shell(_listed(body, "tools"), "name")
-    begun = any(str(item.get("type")).endswith("_call") for item in _listed(body, "input"))
+    made = [item for item in _listed(body, "input") if str(item.get("type")).endswith("_call")]
+    call = _next_call(script, len(made), _listed(body, "tools"))
     item: JsonObject = {
         "type": "message",
         "id": "msg_aileron_check",
@@ -74,11 +85,12 @@ def responses_reply(body: JsonObject, command: str) -> Reply:
         "status": "completed",
         "content": [{"type": "output_text", "text": DONE, "annotations": []}],
     }
-    calls = bool(tool) and not begun
-    if calls:
-        arguments = json.dumps(_shell_input(tool, command))
-        item = {"type": "function_call", "id": "fc_aileron_check", "call_id": "call_aileron_check", "name": tool}
-        item |= {"arguments": arguments}
+    if call:
+        common: JsonObject = {"id": f"fc_{_id(made)}", "call_id": f"call_{_id(made)}", "name": call.tool}
+        if isinstance(call.input, str):
+            item = {"type": "custom_tool_call", "input": call.input, **common}
+        else:
+            item = {"type": "function_call", "arguments": json.dumps(call.input), **common}
     usage: JsonObject = {
         "input_tokens": 1,
         "input_tokens_details": {"cached_tokens": 0},
@@ -94,53 +106,60 @@ def responses_reply(body: JsonObject, command: str) -> Reply:
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": whole},
     ]
-    return Reply(whole, tuple((str(event["type"]), event) for event in events), calls)
+    return Reply(whole, tuple((str(event["type"]), event) for event in events), call is not None)
 
 
-def chat_reply(body: JsonObject, command: str) -> Reply:
+def chat_reply(body: JsonObject, script: Sequence[ScriptedCall]) -> Reply:
     """A reply of the Chat Completions API, which Copilot and opencode use."""
-    tool = _shell([dict(_object(tool.get("function"))) for tool in _listed(body, "tools")], "name")
-    begun = any(turn.get("tool_calls") for turn in _listed(body, "messages"))
-    calls = bool(tool) and not begun
-    function: JsonObject = {"name": tool, "arguments": json.dumps(_shell_input(tool, command))}
-    call: JsonObject = {"index": 0, "id": "call_aileron_check", "type": "function", "function": function}
-    said: JsonObject = {"role": "assistant", "content": "" if calls else DONE}
-    end = "tool_calls" if calls else "stop"
+    made = [call for turn in _listed(body, "messages") for call in _listed(turn, "tool_calls")]
+    call = _next_call(script, len(made), [_object(tool.get("function")) for tool in _listed(body, "tools")])
+    said: JsonObject = {"role": "assistant", "content": "" if call else DONE}
+    asked: JsonObject = {}
+    if call:
+        function: JsonObject = {"name": call.tool, "arguments": json.dumps(call.input)}
+        asked = {"tool_calls": [{"index": 0, "id": f"call_{_id(made)}", "type": "function", "function": function}]}
+    end = "tool_calls" if call else "stop"
     common: JsonObject = {"id": "chatcmpl-aileron-check", "created": 0, "model": body.get("model", "scripted")}
     usage: JsonObject = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    message = said | {"tool_calls": [call]} if calls else said
-    choice: JsonObject = {"index": 0, "message": message, "finish_reason": end}
+    choice: JsonObject = {"index": 0, "message": said | asked, "finish_reason": end}
     whole = common | {"object": "chat.completion", "choices": [choice], "usage": usage}
 
     def chunk(delta: JsonObject, finish: str | None = None) -> JsonObject:
         part: JsonObject = {"index": 0, "delta": delta, "finish_reason": finish}
         return common | {"object": "chat.completion.chunk", "choices": [part]}
 
-    chunks = [chunk(said), *([chunk({"tool_calls": [call]})] if calls else []), chunk({}, end) | {"usage": usage}]
-    return Reply(whole, (*(("", part) for part in chunks), ("", "[DONE]")), calls)
+    chunks = [chunk(said), *([chunk(asked)] if asked else []), chunk({}, end) | {"usage": usage}]
+    return Reply(whole, (*(("", part) for part in chunks), ("", "[DONE]")), call is not None)
 
 
-def gemini_reply(body: JsonObject, command: str) -> Reply:
+def gemini_reply(body: JsonObject, script: Sequence[ScriptedCall]) -> Reply:
     """A reply of the Gemini API."""
     declared = [tool for group in _listed(body, "tools") for tool in _listed(group, "functionDeclarations")]
-    tool = _shell(declared, "name")
-    begun = any("functionCall" in part for turn in _listed(body, "contents") for part in _listed(turn, "parts"))
-    calls = bool(tool) and not begun
+    made = [part for turn in _listed(body, "contents") for part in _listed(turn, "parts") if "functionCall" in part]
+    call = _next_call(script, len(made), declared)
     wants_json = _object(body.get("generationConfig")).get("responseMimeType") == "application/json"
     part: JsonObject = {"text": json.dumps({"model_choice": "flash", "next_speaker": "user"}) if wants_json else DONE}
-    if calls:
-        part = {"functionCall": {"name": tool, "args": _shell_input(tool, command)}}
+    if call:
+        part = {"functionCall": {"name": call.tool, "args": call.input}}
     content: JsonObject = {"role": "model", "parts": [part]}
     usage: JsonObject = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
     candidate: JsonObject = {"content": content, "finishReason": "STOP", "index": 0}
     whole: JsonObject = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
-    return Reply(whole, (("", whole),), calls)
+    return Reply(whole, (("", whole),), call is not None)
 
 
-def _shell(tools: list[JsonObject], key: str) -> str:
-    """The name of the shell among the tools that the agent offers, or ""."""
-    offered = {str(tool.get(key)) for tool in tools}
-    return next((name for name in _SHELLS if name in offered), "")
+def _next_call(script: Sequence[ScriptedCall], made: int, tools: list[JsonObject]) -> ScriptedCall | None:
+    """The next call, with its tool and input. None at the end, and if no shell is offered, as for titles."""
+    offered = {str(tool.get("name")) for tool in tools}
+    shell = next((name for name in _SHELLS if name in offered), "")
+    if not shell or made >= len(script):
+        return None
+    call = script[made]
+    return call if call.tool else ScriptedCall(tool=shell, input=_shell_input(shell, call.command))
+
+
+def _id(made: list[JsonObject]) -> str:
+    return f"aileron_check_{len(made) + 1}"
 
 
 def _shell_input(tool: str, command: str) -> JsonObject:

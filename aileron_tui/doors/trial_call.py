@@ -15,6 +15,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.scripted_model import ScriptedModel
+from aileron_tui.doors.scripted_replies import ScriptedCall
 from aileron_tui.doors.trial_commands import trial_command
 from aileron_tui.surface.answer_delivery import Answer, deliver
 
@@ -67,7 +68,7 @@ def try_agent(word: str, program: Path, source: "Source", places: TrialPlaces) -
     with (
         tempfile.TemporaryDirectory(prefix="aileron-setup-") as folder,
         tempfile.TemporaryDirectory(prefix="setup-", dir=places.cache) as private_name,
-        ScriptedModel(f"touch {name}") as model,
+        ScriptedModel(ScriptedCall(f"touch {name}")) as model,
     ):
         project, private = Path(folder), Path(private_name)
         for relative, text in places.files.items():

@@ -12,8 +12,10 @@ from typing import Final
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 
+TRIAL_PROMPT: Final = "Check that aileron-tui is asked."
+"""What the agent is told. The scripted model does not care."""
+
 _KEY: Final = "aileron-check"
-_PROMPT: Final = "Check that aileron-tui is asked."
 _OTHER_PROVIDERS: Final = ("ANTHROPIC_", "OPENAI_", "GEMINI_", "GOOGLE_", "COPILOT_", "CLAUDE_CODE_", "CLAUDECODE")
 _KEPT: Final = ("COPILOT_HOME", "GEMINI_CLI_HOME")
 _GEMINI_POLICY: Final = '[[rule]]\ntoolName = "run_shell_command"\ndecision = "ask_user"\npriority = 999\n'
@@ -55,7 +57,7 @@ def _claude(program: Path, url: str, env: dict[str, str]) -> TrialCommand:
         "DISABLE_TELEMETRY": "1",
     }
     options = ("--strict-mcp-config", "--no-session-persistence", "--settings", json.dumps({"env": own}))
-    return TrialCommand((str(program), "-p", _PROMPT, *options), env | {name: str(own[name]) for name in own})
+    return TrialCommand((str(program), "-p", TRIAL_PROMPT, *options), env | {name: str(own[name]) for name in own})
 
 
 def _codex(program: Path, url: str, env: dict[str, str]) -> TrialCommand:
@@ -72,7 +74,7 @@ def _codex(program: Path, url: str, env: dict[str, str]) -> TrialCommand:
         "mcp_servers={}",
     )
     options = [word for setting in settings for word in ("-c", setting)]
-    words = (str(program), "exec", "--skip-git-repo-check", "--ephemeral", "-s", "read-only", *options, _PROMPT)
+    words = (str(program), "exec", "--skip-git-repo-check", "--ephemeral", "-s", "read-only", *options, TRIAL_PROMPT)
     return TrialCommand(words, env | {"AILERON_CHECK_KEY": _KEY})
 
 
@@ -95,7 +97,7 @@ def _gemini(program: Path, url: str, folder: Path, env: dict[str, str]) -> Trial
         "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(system),
         "NO_BROWSER": "1",
     }
-    return TrialCommand((str(program), "-p", _PROMPT, *options), env | own)
+    return TrialCommand((str(program), "-p", TRIAL_PROMPT, *options), env | own)
 
 
 def _copilot(program: Path, url: str, env: dict[str, str]) -> TrialCommand:
@@ -106,4 +108,4 @@ def _copilot(program: Path, url: str, env: dict[str, str]) -> TrialCommand:
         "COPILOT_MODEL": "gpt-5",
         "COPILOT_AUTO_UPDATE": "false",
     }
-    return TrialCommand((str(program), "-p", _PROMPT, "--disable-builtin-mcps"), env | own)
+    return TrialCommand((str(program), "-p", TRIAL_PROMPT, "--disable-builtin-mcps"), env | own)

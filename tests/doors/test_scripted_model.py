@@ -8,6 +8,7 @@ import pytest
 
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.doors.scripted_model import ScriptedModel
+from aileron_tui.doors.scripted_replies import ScriptedCall
 
 COMMAND = "touch aileron-check-1"
 TOOL: JsonObject = {"name": "Bash"}
@@ -36,7 +37,7 @@ def ask(model: ScriptedModel, path: str, body: object) -> str:
 @pytest.mark.parametrize(("path", "body", "turn"), APIS, ids=["claude", "codex", "chat", "gemini"])
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
 def test_one_call_is_asked_for_and_no_more(path: str, body: JsonObject, turn: JsonObject, stream: bool) -> None:
-    with ScriptedModel(COMMAND) as model:
+    with ScriptedModel(ScriptedCall(COMMAND)) as model:
         assert COMMAND not in ask(model, path, body | {"tools": [], "stream": stream})
         assert not model.asked.is_set()
         assert COMMAND in ask(model, path, body | {"stream": stream})
@@ -45,9 +46,28 @@ def test_one_call_is_asked_for_and_no_more(path: str, body: JsonObject, turn: Js
         assert COMMAND not in ask(model, path, body | {history: [turn], "stream": stream})
 
 
+@pytest.mark.parametrize(("path", "body", "turn"), APIS, ids=["claude", "codex", "chat", "gemini"])
+def test_the_calls_of_a_script_follow_each_other(path: str, body: JsonObject, turn: JsonObject) -> None:
+    history = next(key for key in ("messages", "input", "contents") if key in body)
+    with ScriptedModel(ScriptedCall(COMMAND), ScriptedCall(tool="Write", input={"content": "second"})) as model:
+        replies = [ask(model, path, body | {history: [turn] * made}) for made in range(3)]
+    assert [("Write" in reply, "second" in reply, COMMAND in reply) for reply in replies] == [
+        (False, False, True),
+        (True, True, False),
+        (False, False, False),
+    ]
+
+
+def test_a_patch_is_text_for_codex() -> None:
+    with ScriptedModel(ScriptedCall(tool="apply_patch", input="*** Begin Patch")) as model:
+        reply = json.loads(ask(model, "/v1/responses", {"tools": [{"name": "exec_command"}], "input": []}))
+    assert reply["output"][0]["type"] == "custom_tool_call"
+    assert reply["output"][0]["input"] == "*** Begin Patch"
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff"])
 def test_garbage_is_refused(body: bytes) -> None:
-    with ScriptedModel(COMMAND) as model:
+    with ScriptedModel(ScriptedCall(COMMAND)) as model:
         with pytest.raises(urllib.error.HTTPError) as caught:
             ask(model, "/v1/messages", body)
         caught.value.close()
@@ -55,5 +75,5 @@ def test_garbage_is_refused(body: bytes) -> None:
 
 
 def test_odd_values_are_answered() -> None:
-    with ScriptedModel(COMMAND) as model:
+    with ScriptedModel(ScriptedCall(COMMAND)) as model:
         assert COMMAND not in ask(model, "/v1/messages", {"messages": 7, "tools": [1, "x", None]})
