@@ -113,6 +113,7 @@ def test_headless_decisions_also_allow_changing_agents_but_not_without_the_passp
     assert agents(home) == {}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -73,7 +73,7 @@ def test_a_denial_withdraws_the_other_requests_of_the_session(server: FakeOpenco
         console.decide(one, Verdict.DENY)
         console.until_state(other, RequestState.WITHDRAWN)
         assert console.note(other) == REJECTED_TOGETHER
-        assert console.state(one) is RequestState.DENIED
+        console.until_state(one, RequestState.DENIED)
     assert console.story(other)[-1] == "told withdrawn"
 
 
