@@ -470,6 +470,7 @@ def test_a_name_that_is_not_utf8(lint: Lint, tmp_path: Path) -> None:
     assert json.loads(lint("--json", tmp_path).out)["findings"][0]["file"].endswith("/\udcff\udc9b.md")
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HOSTILE.items()])
 def test_hostile_arguments(lint: Lint, capfdbinary: pytest.CaptureFixture[bytes], text: str) -> None:
     assert lint(f"no-such-{text}").code == 2

@@ -65,6 +65,7 @@ def test_an_edited_prompt_shows_what_was_asked_and_what_was_approved() -> None:
     assert not any(line.startswith(("+", "-")) or EDITED in line for line in lines(after))
 
 
+@pytest.mark.few(80)
 @pytest.mark.parametrize("bad", [*HOSTILE.values(), "- To: x", "\n- To: x", "x" * 200 + "- To: x"])
 @pytest.mark.parametrize("width", [0, 20, 40])
 def test_content_never_reaches_the_column_of_the_signs(bad: str, width: int) -> None:

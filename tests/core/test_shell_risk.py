@@ -38,15 +38,14 @@ def test_dangerous_commands_are_of_high_risk(command: str) -> None:
     assert level(command) is RiskLevel.HIGH
 
 
-@pytest.mark.parametrize("command", HIGH)
 @pytest.mark.parametrize("before", ["ls; ", "ls && ", "ls | ", "true || ", "ls &\n", "echo $(ls)\n"])
-def test_a_part_is_as_dangerous_as_the_command_alone(before: str, command: str) -> None:
-    assert level(before + command) is RiskLevel.HIGH
+def test_a_part_is_as_dangerous_as_the_command_alone(before: str) -> None:
+    assert [command for command in HIGH if level(before + command) is not RiskLevel.HIGH] == []
 
 
-@pytest.mark.parametrize("command", [*LOW, *NORMAL, *HIGH])
-def test_reasons_fit_one_line_of_a_narrow_screen(command: str) -> None:
-    assert 0 < len(command_risk(take_apart(command), FOLDER).reason) <= LONGEST_REASON
+def test_reasons_fit_one_line_of_a_narrow_screen() -> None:
+    reasons = {command: command_risk(take_apart(command), FOLDER).reason for command in (*LOW, *NORMAL, *HIGH)}
+    assert {command for command, reason in reasons.items() if not 0 < len(reason) <= LONGEST_REASON} == set()
 
 
 def test_every_reason_of_the_table_fits() -> None:

@@ -578,8 +578,7 @@ def test_a_call_that_waits_again_is_recorded_after_a_while(
         daemon.wait_for_watchers()
         console.decide(id_)
         console.until_state(id_, RequestState.RUNNING)
-        daemon.forget(id_)
-        daemon.register("comms_draft", id=id_, **asked)
+        daemon.register("comms_draft", id=id_, **asked)  # replaces the other at once: no poll finds it gone
         console.until_waiting(id_)
         assert console.story(id_)[-1] == "told running"
         monkeypatch.setattr(daemon_ledger, "DELIVERY_TIME", timedelta(0))
