@@ -541,7 +541,6 @@ def test_an_approval_elsewhere_of_another_call_under_the_same_id(daemon: FakeDae
         daemon.wait_for_watchers()
         console.decide(id_, edits={"draft_body": "my text"})
         console.until_state(id_, RequestState.RUNNING)
-        daemon.forget(id_)
         daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
         console.until_waiting(id_)
         assert console.story(id_)[-2:] == ["told pending", "shown"]
@@ -561,7 +560,6 @@ def test_an_answer_elsewhere_after_the_daemon_lost_ours(daemon: FakeDaemon, fold
         daemon.wait_for_watchers()
         console.decide(id_, edits={"draft_body": "my text"})
         console.until_state(id_, RequestState.RUNNING)
-        daemon.forget(id_)
         daemon.register("comms_draft", id=id_, **asked)
         console.until_waiting(id_)
         daemon.resolve(id_, approved=approved)
@@ -578,7 +576,7 @@ def test_a_call_that_waits_again_is_recorded_after_a_while(
         daemon.wait_for_watchers()
         console.decide(id_)
         console.until_state(id_, RequestState.RUNNING)
-        daemon.register("comms_draft", id=id_, **asked)  # replaces the other at once: no poll finds it gone
+        daemon.register("comms_draft", id=id_, **asked)
         console.until_waiting(id_)
         assert console.story(id_)[-1] == "told running"
         monkeypatch.setattr(daemon_ledger, "DELIVERY_TIME", timedelta(0))

@@ -35,7 +35,6 @@ def test_a_request_that_was_replaced_under_its_id_is_not_approved(
     with Console(daemon, folder) as console:
         shown = console.item(id_)
         shown = console.source.refresh(id_, edits) if edits else shown
-        daemon.forget(id_)
         daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
         console.until(lambda: console.item(id_).prompt.args["channel"] == "#public")
         with pytest.raises(PromptChanged):
@@ -49,7 +48,6 @@ def test_a_request_that_was_replaced_by_one_python_takes_for_the_same_is_seen(da
     id_ = daemon.register("action", action_name="move-files", args={"force": 1}, requested_at=at)
     with Console(daemon, folder) as console:
         shown = console.item(id_)
-        daemon.forget(id_)
         daemon.register("action", id=id_, action_name="move-files", args={"force": True}, requested_at=at)
         console.until(lambda: console.item(id_).prompt.args["force"] is True)
         with pytest.raises(PromptChanged):
@@ -61,7 +59,6 @@ def test_a_request_that_was_replaced_under_its_id_is_seen_by_its_event(daemon: F
     id_ = daemon.register("comms_draft", args=DRAFT)
     with Console(daemon, folder, list_every=1000.0) as console:
         daemon.wait_for_watchers()
-        daemon.forget(id_)
         daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
         console.until(lambda: console.item(id_).prompt.args["channel"] == "#public")
 
@@ -72,7 +69,6 @@ def test_what_one_daemon_asked_is_not_approved_at_the_next(tmp_path: Path, folde
         console.until_waiting(id_)
         shown = console.item(id_)
         daemon.restart()
-        daemon.forget(id_)
         daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
         with console.connect() as fresh:  # before its first list
             with pytest.raises(PromptChanged):
