@@ -192,11 +192,12 @@ async def test_lines_below_a_notification_are_not_read_until_it_is_gone() -> Non
     gate = RuleGate(movable())
     async with console(gate, size=(80, 24), toasts=True) as (app, pilot):
         await prompt_read(app, pilot)
-        app.notify("covers the end of the sheet\n" * 3, timeout=1.5)
+        app.notify("covers the end of the sheet\n" * 3, timeout=600)
         sheet = await opened(app, pilot)
         await pilot.pause(0.3)
         await pilot.press("y")
         assert gate.made == []
+        app.clear_notifications()
         await wait_until(pilot, lambda: not sheet._body.unread)
         await pilot.press("y")
         await wait_until(pilot, lambda: len(gate.made) == 1)
