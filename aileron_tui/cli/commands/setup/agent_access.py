@@ -1,5 +1,6 @@
 """The token and the starter rules of an agent that is set up."""
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -31,11 +32,18 @@ class AgentAccess:
 
 
 def needed_access(ledger: Path, name: str, word: str, now: datetime) -> AgentAccess:
-    """What is missing for an agent. Raises AgentFault or NoAgent if it cannot have this name."""
+    """What is missing for a coding agent. Raises AgentFault or NoAgent if it cannot have this name."""
+    return access_with_rules(ledger, name, now, lambda known: starter_rules(name, starter_tools(word), now, known))
+
+
+def access_with_rules(
+    ledger: Path, name: str, now: datetime, offered: Callable[[list[Rule]], tuple[Rule, ...]]
+) -> AgentAccess:
+    """What is missing for an agent; `offered` makes the rules it could get from those in force."""
     with local_reader(ledger, indexed=True) as reader:
         agents = Agents.of(reader) if reader else Agents()
         known = [rule.rule for rule in Rules.of(reader).in_force(now, boot_clock())] if reader else []
-    rules = starter_rules(name, starter_tools(word), now, known)
+    rules = offered(known)
     if name not in agents:
         agents.check_new(name)
         return AgentAccess(name, "new", rules)

@@ -1,0 +1,186 @@
+"""Puts the proxy in front of an MCP server: starts the server once, shows and pins its tools, and writes the entry."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from aileron_tui.cli import confirmation
+from aileron_tui.cli.commands.setup.agent_access import AgentAccess, access_with_rules, give_access
+from aileron_tui.cli.commands.setup.client_text import chosen_file, mcp_record, tell_client, tried
+from aileron_tui.cli.commands.setup.mcp_printing import entry_text
+from aileron_tui.cli.commands.setup.settings_text import said_yes, tell
+from aileron_tui.cli.commands.setup.settings_writing import check_places, known_file, known_record, write_recorded
+from aileron_tui.cli.commands.setup.tool_text import change_lines, tool_changes
+from aileron_tui.cli.confirmation import NotDecided
+from aileron_tui.cli.exit_codes import OK
+from aileron_tui.cli.output import counted, print_lines
+from aileron_tui.cli.source_options import unlocked_key
+from aileron_tui.core.rule import Rule
+from aileron_tui.core.rule_words import rule_words
+from aileron_tui.core.starter_rules import server_rules
+from aileron_tui.core.times import utc_now
+from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
+from aileron_tui.doors.agent_programs import check_command, shell_words
+from aileron_tui.doors.known_servers import KnownServer, read_server, server_names, write_server
+from aileron_tui.doors.mcp_clients import CLIENTS, McpClient
+from aileron_tui.doors.mcp_entries import ServerStart
+from aileron_tui.doors.mcp_listing import ListedTools, listed_tools
+from aileron_tui.doors.mcp_setup import ClientSettings, McpName, proxied_words, proxy_words
+from aileron_tui.doors.settings_file import PlannedFile, planned
+from aileron_tui.doors.setup_plan import SetupContext
+from aileron_tui.doors.setup_record import SetupRecord
+from aileron_tui.files.config_file import load_config
+from aileron_tui.files.paths import paths
+from aileron_tui.signing import key_store
+from aileron_tui.signing.secret_memory import protect_process
+from aileron_tui.surface.local_ledgers import gate_ledger
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The server that is put behind the gate, and the client whose settings are changed for that, if there is one."""
+
+    context: SetupContext
+    name: McpName
+    start: ServerStart
+    client: McpClient | None = None
+    file: PlannedFile | None = None
+    known: SetupRecord | None = None
+
+
+def run(options: argparse.Namespace, context: SetupContext) -> int:
+    """Everything that can be refused is refused before anything is asked, and everything is asked before a change."""
+    protect_process()
+    here = paths()
+    confirmation.check_terminal(load_config(here.config).policy, "setting up an MCP server")
+    key_store.choose(here.keys, options.key)
+    check_command(context.command)
+    pinned = read_server(here.data, options.name) if options.name in server_names(here.data) else None
+    target = _target(options, context, pinned)
+    found = _listed(target)
+    server = KnownServer(
+        options.name,
+        context.agent,
+        target.start.command,
+        target.start.url,
+        _policy_path(options, pinned),
+        found.tools,
+    )
+    access = _access(server)
+    if target.client:
+        tell_client(target.client)
+    _accept_tools(found, pinned, target.start)
+    chosen = chosen_file(target.file) if target.file else []
+    rules = _chosen_rules(access)
+    changed = bool(chosen or rules or access.state != "ok" or server != pinned)
+    if target.client and target.known is None:
+        changed = True
+    if not changed:
+        tell("Nothing to change.")
+        return OK if options.no_check or not said_yes("Try it?") else _tried(target, server)
+    if access.state != "ok":
+        made = "a token of its own" if access.state == "new" else "a new token, because its file does not work"
+        tell(f"The agent {context.agent} gets {made}.")
+    with unlocked_key(options.key) as key:
+        give_access(gate_ledger(), access, rules, key)
+        write_server(here.data, server)
+        if target.client:
+            write_recorded(here.data, mcp_record(target.name, context), chosen, target.known)
+    _report(target, server)
+    return OK if options.no_check else _tried(target, server)
+
+
+def _target(options: argparse.Namespace, context: SetupContext, pinned: KnownServer | None) -> _Target:
+    given = ServerStart(tuple(options.server), options.url)
+    if not options.client:
+        return _Target(context, McpName("", options.name, options.name), _known_start(options.name, given, pinned))
+    client, entry = CLIENTS[options.client], options.wrap or options.name
+    name = McpName(client.word, options.name, entry)
+    known = known_record(context.data, name.word, context)
+    settings = ClientSettings(client, context, known)
+    if options.wrap:
+        start = settings.start(entry, context)
+        plan = settings.wrapped(entry, proxy_words(context, options.name))
+    else:
+        start = _known_start(options.name, given, pinned)
+        plan = settings.added(entry, proxied_words(context, options.name, start))
+    file = planned(plan, known_file(known, plan.path))
+    check_places([file], context)
+    return _Target(context, name, start, client, file, known)
+
+
+def _known_start(name: str, given: ServerStart, pinned: KnownServer | None) -> ServerStart:
+    """How the server is started: as it is given now, or else as it was set up before."""
+    if given.command or given.url:
+        return given
+    if pinned is None:
+        read_server(paths().data, name)  # says that it is not set up
+    return ServerStart(pinned.command, pinned.url) if pinned else given
+
+
+def _policy_path(options: argparse.Namespace, pinned: KnownServer | None) -> str:
+    if options.policy:
+        return str(Path(options.policy).absolute())
+    return pinned.policy if pinned else ""
+
+
+def _listed(target: _Target) -> ListedTools:
+    start = target.start
+    words = shell_words(start.command) if start.command else start.url
+    tell(f"Starting the server once to list its tools: {inline(words)} …")
+    return listed_tools(start)
+
+
+def _access(server: KnownServer) -> AgentAccess:
+    now = utc_now()
+    return access_with_rules(
+        gate_ledger(),
+        server.agent,
+        now,
+        lambda known: server_rules(server.agent, server.name, server.tools, now, known),
+    )
+
+
+def _accept_tools(found: ListedTools, pinned: KnownServer | None, start: ServerStart) -> None:
+    """Shows what is pinned, and asks. Raises NotDecided."""
+    changes = tool_changes(pinned.tools if pinned else (), found.tools)
+    if pinned and (pinned.command, pinned.url) != (start.command, start.url):
+        before = shell_words(pinned.command) if pinned.command else pinned.url
+        tell(f"! It was set up with another command or URL before: {inline(before)}")
+    calls = f", which calls itself {inline(found.title)}," if found.title else ""
+    tell("", f"The server{calls} has {counted(len(found.tools), 'tool')}.")
+    if not changes:
+        tell("They are pinned as they are." if pinned else "It has nothing to pin.")
+        return
+    tell("These are new or have changed since they were pinned:" if pinned else "What it says about them:")
+    tell(*change_lines(changes), "")
+    tell("A tool whose definition changes later is not called before you have accepted the change.")
+    if not said_yes(f"Pin {'these changes' if pinned else 'these tools'}?"):
+        raise NotDecided("nothing was changed")
+
+
+def _chosen_rules(access: AgentAccess) -> tuple[Rule, ...]:
+    if not access.rules:
+        return ()
+    now = utc_now()
+    tell("", "The server says that these tools only read. That is its word, nothing more. With these rules they are")
+    tell("called without asking you, as long as their definitions stay as they are pinned:")
+    tell(*(f"  {inline(rule_words(rule, now))}" for rule in access.rules))
+    return access.rules if said_yes("Make these rules?") else ()
+
+
+def _report(target: _Target, server: KnownServer) -> None:
+    print_lines(f"The tools of {server.name} are pinned, and {server.agent} asks the gate about each call.")
+    if target.client:
+        print_lines(target.client.after.format(title=target.client.title))
+        return
+    print_lines("Put this into the settings of your client, instead of the server itself:", "")
+    sys.stdout.write(entry_text(server.name, proxied_words(target.context, server.name, target.start)))
+
+
+def _tried(target: _Target, server: KnownServer) -> int:
+    start = ServerStart(
+        proxied_words(target.context, server.name, target.start), "", target.start.env, target.start.folder
+    )
+    return tried(start, {tool.name: tool.hash for tool in server.tools})
