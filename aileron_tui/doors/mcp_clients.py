@@ -26,7 +26,8 @@ class McpClient:
     `user` is the file for all projects of the user, relative to the home, and `variable` names another folder for it;
     `{applications}` stands for the system's own folder. `project` is the file in a project, "" if there is none. If
     there are several names, the first that exists counts, else the last one. `comments` says whether the client accepts
-    comments in JSON. `program` is a program that shows that the client is installed.
+    comments in JSON. `program` is a program that shows that the client is installed. `hold` is how many seconds a call
+    may wait before the client would give up, 0 if that is not known. `after` is what the user does next.
     """
 
     word: str
@@ -38,6 +39,7 @@ class McpClient:
     variable: str = ""
     comments: bool = False
     program: str = ""
+    hold: int = 0
     after: str = ""
 
     def path(self, context: SetupContext) -> Path:
@@ -92,6 +94,7 @@ CLIENTS: Final = {
             _typed,
             variable="CLAUDE_CONFIG_DIR",
             program="claude",
+            hold=25 * 60,  # it gives up after 30 minutes without a sign of life
             after="Start a new session of Claude Code to load it. It asks you once whether to trust a `.mcp.json`.",
         ),
         McpClient(
@@ -112,6 +115,7 @@ CLIENTS: Final = {
             _codex,
             variable="CODEX_HOME",
             program="codex",
+            hold=TIMEOUT - 60,
             after="Start a new session of Codex to load it. It reads the settings of a project only if it trusts that.",
         ),
         McpClient(
@@ -124,6 +128,7 @@ CLIENTS: Final = {
             variable="GEMINI_CLI_HOME",
             comments=True,
             program="gemini",
+            hold=TIMEOUT - 60,
             after=_RESTART,
         ),
         McpClient(
@@ -135,6 +140,7 @@ CLIENTS: Final = {
             _opencode,
             comments=True,
             program="opencode",
+            hold=TIMEOUT - 60,
             after=_RESTART,
         ),
         McpClient(

@@ -48,9 +48,10 @@ def read_name(word: str) -> McpName | None:
     return None
 
 
-def server_words(context: SetupContext) -> tuple[str, ...]:
+def server_words(context: SetupContext, client: McpClient | None = None) -> tuple[str, ...]:
     """The words that start the server of this program. It needs nothing of the environment."""
-    return (*context.command, "mcp", "--agent", context.agent, "--data", str(context.data))
+    hold = ("--hold", str(client.hold)) if client and client.hold else ()
+    return (*context.command, "mcp", "--agent", context.agent, "--data", str(context.data), *hold)
 
 
 def proxy_words(context: SetupContext, name: str) -> tuple[str, ...]:

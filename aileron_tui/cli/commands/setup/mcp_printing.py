@@ -49,7 +49,7 @@ def _print_for(client: McpClient, options: argparse.Namespace, context: SetupCon
         ClientSettings(client, context, None).start(options.wrap, context)  # refuses what cannot be wrapped
         wanted = wrapped_entry(client, options.wrap, listed[options.wrap], proxy_words(context, options.name))
     elif options.name == OWN:
-        wanted = new_entry(client, OWN, server_words(context))
+        wanted = new_entry(client, OWN, server_words(context, client))
     else:
         wanted = new_entry(client, options.name, proxied_words(context, options.name, _start(options, context)))
     text = toml_changes.apply("", wanted).text if path.suffix == ".toml" else apply(EMPTY, wanted).text

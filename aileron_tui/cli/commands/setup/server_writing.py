@@ -33,7 +33,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     check_command(context.command)
     name = McpName(client.word, OWN, OWN)
     known = known_record(here.data, name.word, context)
-    words = server_words(context)
+    words = server_words(context, client)
     plan = ClientSettings(client, context, known).added(OWN, words)
     file = planned(plan, known_file(known, plan.path))
     check_places([file], context)
