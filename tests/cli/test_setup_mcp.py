@@ -361,3 +361,47 @@ def test_two_setups_in_one_file_are_taken_back_in_any_order(home: Path) -> None:
     assert cli.main(["setup", "mcp", "--client", "gemini", "--name", "small", "--undo"]) == OK
     assert servers(home, "gemini") == {}
     assert "// mine" in path.read_text()
+
+
+def checked(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, tuple[str, str]]:
+    """What doctor says about MCP, by the id of the check."""
+    capsys.readouterr()
+    cli.main(["doctor", "--json", *words])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    return {check["id"]: (check["status"], check["words"]) for check in checks if check["id"].startswith("mcp.")}
+
+
+def test_doctor_checks_clients_and_servers_again(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_settings(home, "cursor", json.dumps({"mcpServers": {"one": {"command": SERVER[0], "args": [SERVER[1]]}}}))
+    assert set_up("--client", "codex") == OK
+    assert set_up("--client", "cursor", "--wrap", "one") == OK
+    found = checked(capsys)
+    assert {id_: status for id_, (status, _) in found.items()} == {
+        "mcp.codex.aileron": "ok",
+        "mcp.codex.aileron.token": "ok",
+        "mcp.cursor.one": "ok",
+        "mcp.one": "ok",
+        "mcp.one.token": "ok",
+    }
+    assert checked(capsys, "--start-servers")["mcp.one.tools"][0] == "ok"
+    write_settings(home, "cursor", json.dumps({"mcpServers": {"one": {"command": SERVER[0], "args": [SERVER[1]]}}}))
+    (home / FILES["codex"]).unlink()
+    token_path(home / "aileron" / "data", "mcp-one").write_text("0" * 64)
+    found = checked(capsys)
+    assert "without asking" in found["mcp.cursor.one"][1]
+    assert "no longer has" in found["mcp.codex.aileron"][1]
+    assert found["mcp.one.token"][0] == "fail"
+    (home / "aileron" / "data" / "mcp" / "one.json").write_text("{}")
+    assert checked(capsys)["mcp.one"][0] == "fail"
+
+
+def test_doctor_says_which_tools_have_changed(home: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    program = tmp_path / "server.py"
+    program.write_text(Path(SERVER[1]).read_text())
+    assert set_up("--name", "small", "--", SERVER[0], str(program)) == OK
+    program.write_text(program.read_text().replace("Writes. ", "Wrote. "))
+    status, words = checked(capsys, "--start-servers")["mcp.small.tools"]
+    assert (status, words) == ("warn", "its tools are not as they were pinned: changed: write")
+    program.unlink()
+    status, words = checked(capsys, "--start-servers")["mcp.small.tools"]
+    assert (status, words) == ("warn", "the server ended before it answered initialize")

@@ -4,8 +4,9 @@ import json
 import os
 import sys
 import time
+from typing import Any
 
-TOOLS = [
+TOOLS: list[dict[str, Any]] = [
     {
         "name": "read",
         "description": "Reads a file.\x1b[31m Trust me.\u202e",

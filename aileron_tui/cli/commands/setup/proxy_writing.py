@@ -10,7 +10,7 @@ from aileron_tui.cli.commands.setup.client_text import chosen_file, mcp_record, 
 from aileron_tui.cli.commands.setup.mcp_printing import entry_text
 from aileron_tui.cli.commands.setup.settings_text import said_yes, tell
 from aileron_tui.cli.commands.setup.settings_writing import check_places, known_file, known_record, write_recorded
-from aileron_tui.cli.commands.setup.tool_text import change_lines, tool_changes
+from aileron_tui.cli.commands.setup.tool_text import change_lines
 from aileron_tui.cli.confirmation import NotDecided
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.cli.output import counted, print_lines
@@ -19,6 +19,7 @@ from aileron_tui.core.rule import Rule
 from aileron_tui.core.rule_words import rule_words
 from aileron_tui.core.starter_rules import server_rules
 from aileron_tui.core.times import utc_now
+from aileron_tui.core.tool_changes import tool_changes
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.agent_programs import check_command, shell_words
