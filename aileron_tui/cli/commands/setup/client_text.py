@@ -18,23 +18,16 @@ from aileron_tui.doors.setup_plan import SetupContext
 from aileron_tui.doors.setup_record import SetupRecord
 
 
-def tell_client(client: McpClient) -> None:
-    """Says what is set up, and what stays open."""
-    tell(
-        client.title,
-        "What stays open:",
-        "  - Any program that runs as you can change these settings. `aileron-tui doctor` tells you if one did.",
-        f"  - What {client.title} does by itself, without an MCP server, does not pass the gate.",
-    )
-
-
-def chosen_file(file: PlannedFile) -> list[PlannedFile]:
+def chosen_file(file: PlannedFile, client: McpClient) -> list[PlannedFile]:
     """The file, if something is to be written. Raises NotDecided if the user does not want that."""
     if not file.differs:
         return []
+    tell("", f"What changes in the settings of {client.title}:")
     if file.link:
         tell(f"{inline(str(file.link))} is a symbolic link to {inline(str(file.path))}, which is changed.")
     tell("", *diff_lines(str(file.path), file.before, file.after), "")
+    tell(f"- What {client.title} does without this server does not pass the gate.")
+    tell("- Any program that runs as you can change these settings. `aileron-tui doctor` tells you if one did.")
     if not said_yes("Write these settings?"):
         raise NotDecided("nothing was changed")
     return [file]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from aileron_tui.cli import confirmation
 from aileron_tui.cli.commands.setup.agent_access import AgentAccess, access_with_rules, give_access
-from aileron_tui.cli.commands.setup.client_text import chosen_file, mcp_record, tell_client, tried
+from aileron_tui.cli.commands.setup.client_text import chosen_file, mcp_record, tried
 from aileron_tui.cli.commands.setup.mcp_printing import entry_text
 from aileron_tui.cli.commands.setup.settings_text import said_yes, tell
 from aileron_tui.cli.commands.setup.settings_writing import check_places, known_file, known_record, write_recorded
-from aileron_tui.cli.commands.setup.tool_text import change_lines
+from aileron_tui.cli.commands.setup.tool_text import tell_changes
 from aileron_tui.cli.confirmation import NotDecided
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.cli.output import counted, print_lines
@@ -21,7 +21,7 @@ from aileron_tui.core.starter_rules import server_rules
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.tool_changes import tool_changes
 from aileron_tui.core.values import dataclass
-from aileron_tui.core.visible_text import inline
+from aileron_tui.core.visible_text import inline, quoted
 from aileron_tui.doors.agent_programs import check_command, shell_words
 from aileron_tui.doors.known_servers import KnownServer, read_server, server_names, write_server
 from aileron_tui.doors.mcp_clients import CLIENTS, McpClient
@@ -69,10 +69,8 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
         found.tools,
     )
     access = _access(server)
-    if target.client:
-        tell_client(target.client)
     _accept_tools(found, pinned, target.start)
-    chosen = chosen_file(target.file) if target.file else []
+    chosen = chosen_file(target.file, target.client) if target.file and target.client else []
     rules = _chosen_rules(access)
     changed = bool(chosen or rules or access.state != "ok" or server != pinned)
     if target.client and target.known is None:
@@ -149,14 +147,14 @@ def _accept_tools(found: ListedTools, pinned: KnownServer | None, start: ServerS
     if pinned and (pinned.command, pinned.url) != (start.command, start.url):
         before = shell_words(pinned.command) if pinned.command else pinned.url
         tell(f"! It was set up with another command or URL before: {inline(before)}")
-    calls = f", which calls itself {inline(found.title)}," if found.title else ""
+    calls = f", which calls itself {quoted(found.title)}," if found.title else ""
     tell("", f"The server{calls} has {counted(len(found.tools), 'tool')}.")
     if not changes:
         tell("They are pinned as they are." if pinned else "It has nothing to pin.")
         return
     tell("These are new or have changed since they were pinned:" if pinned else "What it says about them:")
-    tell(*change_lines(changes), "")
-    tell("A tool whose definition changes later is not called before you have accepted the change.")
+    tell_changes(changes)
+    tell("", "A tool whose definition changes later is not called before you have accepted the change.")
     if not said_yes(f"Pin {'these changes' if pinned else 'these tools'}?"):
         raise NotDecided("nothing was changed")
 
@@ -165,8 +163,8 @@ def _chosen_rules(access: AgentAccess) -> tuple[Rule, ...]:
     if not access.rules:
         return ()
     now = utc_now()
-    tell("", "The server says that these tools only read. That is its word, nothing more. With these rules they are")
-    tell("called without asking you, as long as their definitions stay as they are pinned:")
+    words = "With these rules they are called without asking you, as long as their definitions are the same:"
+    tell("", "The server says that these tools only read. Nobody has checked that.", words)
     tell(*(f"  {inline(rule_words(rule, now))}" for rule in access.rules))
     return access.rules if said_yes("Make these rules?") else ()
 

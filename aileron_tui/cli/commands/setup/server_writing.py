@@ -4,7 +4,7 @@ import argparse
 
 from aileron_tui.cli import confirmation
 from aileron_tui.cli.commands.setup.agent_access import access_with_rules, give_access
-from aileron_tui.cli.commands.setup.client_text import chosen_file, mcp_record, tell_client, tried
+from aileron_tui.cli.commands.setup.client_text import chosen_file, mcp_record, tried
 from aileron_tui.cli.commands.setup.settings_text import said_yes, tell
 from aileron_tui.cli.commands.setup.settings_writing import check_places, known_file, known_record, write_recorded
 from aileron_tui.cli.exit_codes import OK
@@ -38,8 +38,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     file = planned(plan, known_file(known, plan.path))
     check_places([file], context)
     access = access_with_rules(gate_ledger(), context.agent, utc_now(), lambda _: ())
-    tell_client(client)
-    chosen = chosen_file(file)
+    chosen = chosen_file(file, client)
     if not chosen and access.state == "ok" and known is not None:
         tell("Nothing to change.")
         return OK if options.no_check or not said_yes("Try it?") else tried(ServerStart(words), {})
