@@ -14,6 +14,7 @@ from aileron_tui.core.mcp_messages import (
     CANCELLED,
     HARMLESS_NOTIFICATIONS,
     HARMLESS_REQUESTS,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     LIST,
     LIST_CHANGED,
@@ -77,30 +78,29 @@ class McpProxy:
         self._lines = lines
         self._asker = asker
         self._open: dict[IdKey, HeldCall | _Sent] = {}
-        self._listed = 0
         self._listings = ToolListings()
         self._own = OwnRequests(lines.to_server)
         self._calls = GatedCalls(setting, asker, self, self._own, self._listings)
 
     # from the client
 
-    def from_client(self, line: bytes) -> None:
-        """Takes a line of the client, without its newline."""
+    def from_client(self, line: bytes, end: bytes = b"\n") -> None:
+        """Takes a line of the client. `end` is the newline after it, b"" for the rest at the end of the input."""
         try:
             message = read_client_line(line)
             match message.kind:
                 case MessageKind.REQUEST:
-                    self._request(message)
+                    self._request(message, end)
                 case MessageKind.NOTIFICATION:
-                    self._notification(message)
+                    self._notification(message, end)
                 case _:
-                    self._lines.to_server(message.line + b"\n")
+                    self._lines.to_server(message.line + end)
         except BadMessage as bad:
             is_open = bad.id is not None and id_key(bad.id) in self._open
             text = f"{_NOT_PASSED_ON}: {bad.reason}"
             self._lines.to_client(error_line(None if is_open else bad.id, bad.code, text))
 
-    def _request(self, message: ClientMessage) -> None:
+    def _request(self, message: ClientMessage, end: bytes) -> None:
         key = id_key(message.id)
         if key is None or self._own.owns(message.id):
             raise BadMessage(INVALID_REQUEST, "the id cannot be used")
@@ -115,17 +115,18 @@ class McpProxy:
             self._calls.begin(held)
             return
         cursor = (message.params or {}).get("cursor", "") if message.method == LIST else None
-        self._open[key] = _Sent(cursor=cursor if isinstance(cursor, str) else None)
-        self._listed += message.method == LIST
-        self._lines.to_server(message.line + b"\n")
+        if cursor is not None and not isinstance(cursor, str):
+            raise BadMessage(INVALID_PARAMS, "the cursor must be a string", message.id)
+        self._open[key] = _Sent(cursor=cursor)
+        self._lines.to_server(message.line + end)
 
-    def _notification(self, message: ClientMessage) -> None:
+    def _notification(self, message: ClientMessage, end: bytes) -> None:
         if message.method not in HARMLESS_NOTIFICATIONS:
             self._lines.note(f"{_NOT_PASSED_ON}: a notification that is not part of the protocol")
             return
         if message.method == CANCELLED and not self._cancel((message.params or {}).get("requestId")):
             return
-        self._lines.to_server(message.line + b"\n")
+        self._lines.to_server(message.line + end)
 
     def _cancel(self, id_: Json) -> bool:
         """Cancels a request; returns whether the server must be told."""
@@ -145,12 +146,12 @@ class McpProxy:
 
     # from the server
 
-    def from_server(self, line: bytes) -> None:
-        """Takes a line of the server, without its newline."""
+    def from_server(self, line: bytes, end: bytes = b"\n") -> None:
+        """Takes a line of the server. `end` is the newline after it, b"" for the rest at the end of its output."""
         messages = read_server_line(line)
         passed = [self._passed(message, line) for message in messages]
         if all(each is None for each in passed):
-            self._lines.to_client(line + b"\n")
+            self._lines.to_client(line + end)
             return
         for message, instead in zip(messages, passed, strict=True):
             if instead is None and message.body is not None:
@@ -161,7 +162,7 @@ class McpProxy:
     def _passed(self, message: ServerMessage, line: bytes) -> bytes | None:
         """None if a message is passed on as it is; otherwise what is sent instead, which may be nothing."""
         if message.body is None:
-            if self._listed and b"{" in line:  # it may be a list of tools that only the client can read
+            if b"{" in line and self._is_listing():  # it may be a list of tools that only the client can read
                 self._lines.note("a line of the server cannot be read and was dropped")
                 return b""
             return None
@@ -170,6 +171,9 @@ class McpProxy:
         if message.method == LIST_CHANGED:
             self._listings.changed()
         return None
+
+    def _is_listing(self) -> bool:
+        return any(isinstance(sent, _Sent) and sent.cursor is not None for sent in self._open.values())
 
     def _response(self, message: ServerMessage, line: bytes) -> bytes | None:
         body = message.body or {}
@@ -194,7 +198,6 @@ class McpProxy:
 
     def _list(self, id_: RequestId, cursor: str, message: ServerMessage, line: bytes) -> bytes | None:
         """Takes a list of tools. The client gets it only if both understand the same."""
-        self._listed -= 1
         body = message.body or {}
         if message.is_strict and "error" in body and "result" not in body:
             return None
@@ -227,6 +230,13 @@ class McpProxy:
         """Sends a notification to the client."""
         self._lines.to_client(line)
 
+    def input_schema(self, tool: str) -> Json:
+        """The schema of a tool's arguments, as the server listed it last."""
+        try:
+            return self._listings.versions(tool)[-1].definition.get("inputSchema")
+        except ToolFault:
+            return None
+
     # time and ends
 
     def tick(self, now: float) -> None:
@@ -256,7 +266,6 @@ class McpProxy:
         sent = self._open.pop(_key(id_), None)
         if not isinstance(sent, _Sent):
             return
-        self._listed -= sent.cursor is not None
         if sent.held is None or sent.grant is None:
             self._lines.to_client(error_line(id_, NOT_ALLOWED, f"aileron-tui: {problem}"))
         else:
