@@ -53,7 +53,6 @@ class ServerProcess:
     def end(self) -> None:
         """Begins to end the server: there is no more input."""
         if self.next_step == float("inf"):
-            self.is_ended_by_us = True
             self.next_step = time.monotonic() + STEP_SECONDS
 
     def tick(self, now: float) -> bool:
@@ -62,6 +61,7 @@ class ServerProcess:
             return True
         if not self._steps:
             return False
+        self.is_ended_by_us = True
         self._signal(self._steps.pop(0))
         self.next_step = now + STEP_SECONDS
         return True
