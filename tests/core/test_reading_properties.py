@@ -13,13 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aileron_tui.core.action import _FIELDS as ACTION
-from aileron_tui.core.action import Input, PreviewDirective, read_action
+from aileron_tui.core.action import Input, read_action
 from aileron_tui.core.bundle import BundledConnector, check_bundle
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.fieldpath import count_others, find
 from aileron_tui.core.findings import Path, Problems, Reading, Severity, TomlSource
 from aileron_tui.core.interpolation import interpolate, missing_args
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain, read
+from aileron_tui.core.preview_directive import PreviewDirective
 from aileron_tui.core.prompt_rows import input_rows, preview_rows
 from aileron_tui.core.suite import read_suite
 from aileron_tui.core.toml_positions import Position, last_key, locate
