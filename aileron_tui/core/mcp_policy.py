@@ -30,6 +30,9 @@ from aileron_tui.core.values import dataclass
 
 MOST_ROWS: Final = 20
 """How many fields of a result a preview can show."""
+LONGEST_LABEL: Final = 50
+LONGEST_NAME: Final = 128
+"""The longest name of a tool that the protocol recommends."""
 RISKS: Final = (RiskLevel.NORMAL, RiskLevel.HIGH)
 TOOL_WORDS: Final = TemplateWords(
     TOOL_TOKEN, "${{args.{name}}} is not an arg of this tool", "Use the name of an arg of the tool that is asked about."
@@ -131,8 +134,7 @@ def _policy(table: dict[str, Any], problems: Problems) -> McpPolicy:
 
 
 def _tool(name: str, table: dict[str, Any], path: Path, problems: Problems) -> ToolPolicy:
-    if not name.strip():
-        problems.add(path, "tool-name", "the name of a tool is empty", "Write the name as the server does.")
+    _check_name(name, path, problems)
     if not table and not problems.any:
         fix = "Add risk or a preview, or remove the table."
         problems.add(path, "tool-empty", f"{dotted(path)} says nothing about the tool", fix)
@@ -142,6 +144,14 @@ def _tool(name: str, table: dict[str, Any], path: Path, problems: Problems) -> T
         return ToolPolicy(risk)
     directive = _preview(name, preview, (*path, "preview"), problems)
     return ToolPolicy(risk, directive, _absent(preview.get("absent", ()), (*path, "preview", "absent"), problems))
+
+
+def _check_name(name: str, path: Path, problems: Problems) -> None:
+    if not name.strip():
+        problems.add(path, "tool-name", "the name of a tool is empty", "Write the name as the server does.")
+    elif len(name) > LONGEST_NAME:
+        message = f"the name of a tool has {len(name):,} characters"
+        problems.add(path, "tool-name", message, f"A preview can only use names of at most {LONGEST_NAME}.")
 
 
 def _risk(level: str | None, path: Path, problems: Problems) -> RiskLevel | None:
@@ -159,7 +169,9 @@ def _preview(name: str, table: dict[str, Any], path: Path, problems: Problems) -
     if problems.missing(tool.strip(), (*path, "tool")):
         fix = "Name a tool of the same server that only reads."
         problems.add((*path, "tool"), "required", f"{dotted((*path, 'tool'))} is required", fix)
-    elif tool == name:
+    else:
+        _check_name(tool, (*path, "tool"), problems)
+    if tool == name:
         message = f"{tool} cannot be its own preview: it would be called before anyone is asked"
         problems.add((*path, "tool"), "preview-itself", message, "Name another tool, which only reads.")
     render: dict[str, str] = table.get("render", {})
@@ -170,6 +182,9 @@ def _preview(name: str, table: dict[str, Any], path: Path, problems: Problems) -
     if len(render) > MOST_ROWS:
         problems.add(here, "render-count", f"{len(render)} fields are shown", f"Show at most {MOST_ROWS}.")
     for label, target in render.items():
+        if len(label) > LONGEST_LABEL:
+            message = f"a label in render has {len(label):,} characters"
+            problems.add((*here, label), "render-label", message, f"Write at most {LONGEST_LABEL}.")
         if target.strip() and target.split(".", 1)[0] not in _FIRST_PARTS:
             message = f'"{target}" is not a path into the result of a tool'
             fix = "Begin it with content, such as content.0.text, or with structuredContent."

@@ -23,6 +23,8 @@ LONGEST_PREVIEW: Final = 256 * 1024
 LONGEST_REASON: Final = 200
 MOST_ROWS: Final = 100
 
+_SAYS: Final = "Server says"
+_MOST_HIDDEN: Final = 1_000_000
 _JSON_LIMITS: Final = JsonLimits(size=1024 * 1024, depth=64, count=50_000)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MEANINGLESS: Final = frozenset(("type", "annotations", "_meta"))
@@ -56,7 +58,7 @@ def _tool_preview(preview: PreviewDirective, absent: tuple[str, ...], result: ob
 def _failed(preview: PreviewDirective, absent: tuple[str, ...], text: str) -> PreviewResult:
     reason = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
     if text and any(text.startswith(beginning) for beginning in absent):
-        rows = (*(Row(label, missing=True) for label, _ in preview.render), Row(f"{preview.op} says", reason))
+        rows = (*(Row(label, missing=True) for label, _ in preview.render), Row(_SAYS, reason))
         return _bounded(preview.op, rows, 0)
     unavailable = f"{preview.op} failed: {reason}" if reason.strip() else f"{preview.op} failed and did not say why"
     return _checked(preview.op, PreviewResult(unavailable=unavailable))
@@ -82,7 +84,8 @@ def _bounded(op: str, rows: tuple[Row, ...], hidden: int) -> PreviewResult:
         label = row.label if size <= room else f"{row.label} (first {room:,} of {size:,} characters)"
         kept.append(Row(label, row.value[:room], row.missing, row.multiline))
         left -= min(size, room)
-    return _checked(op, PreviewResult(tuple(kept), hidden=hidden + len(rows[MOST_ROWS:])))
+    hidden = min(hidden + len(rows[MOST_ROWS:]), _MOST_HIDDEN)
+    return _checked(op, PreviewResult(tuple(kept), hidden=hidden))
 
 
 def _checked(op: str, preview: PreviewResult) -> PreviewResult:

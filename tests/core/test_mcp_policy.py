@@ -164,7 +164,7 @@ def test_an_error_that_says_that_there_is_nothing_yet_is_shown() -> None:
     assert [(row.label, row.value, row.missing) for row in found.rows] == [
         ("Content", "", True),
         ("Size", "", True),
-        ("read_file says", "ENOENT: no such file, open '/a'", False),
+        ("Server says", "ENOENT: no such file, open '/a'", False),
     ]
     elsewhere = policy().preview_result("write_file", text("access to '/ENOENT' denied", isError=True))
     assert elsewhere.unavailable == "read_file failed: access to '/ENOENT' denied"
