@@ -14,7 +14,7 @@ from aileron_tui.core.mcp_listings import MOST_PAGES, MOST_TOOLS, read_page
 from aileron_tui.core.mcp_messages import CALL, INITIALIZE, INITIALIZED, LIST, MODERN, VERSION_KEY, ServerMessage
 from aileron_tui.core.mcp_tools import PinnedTool
 from aileron_tui.core.values import dataclass
-from aileron_tui.doors.mcp_child import SessionFault
+from aileron_tui.doors.mcp_session_process import SessionFault
 
 HANDSHAKE_VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _CLIENT: Final[JsonObject] = {"name": "aileron-tui", "version": __version__}
@@ -73,9 +73,7 @@ class McpSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._transport.close()
 
     def start(self) -> None:

@@ -28,7 +28,7 @@ class SessionFault(AileronError):
     """A server that cannot be started or reached, that ends, is silent, or sends what cannot be understood."""
 
 
-class McpChild:
+class SessionProcess:
     """A server as a child process. It gets a session of its own, so that its children end with it."""
 
     def __init__(self, command: Sequence[str], folder: str = "", env: Mapping[str, str] | None = None) -> None:
@@ -81,9 +81,9 @@ class McpChild:
 
     def problem(self) -> str:
         """What may explain why the server did not answer, "" if nothing is known."""
-        if self._garbage:
-            return f"it printed lines that are not messages of the protocol, such as: {self._garbage}"
-        return f"it printed: {self._last_words()}" if self._stderr.strip() else ""
+        said = self._stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        odd = f"it printed lines that are not messages of MCP, such as: {self._garbage}" if self._garbage else ""
+        return f"it says: {said}" if said else odd
 
     def close(self) -> None:
         """Ends the server: its input is closed, and after a second each, it is asked to end and then killed."""
@@ -164,10 +164,6 @@ class McpChild:
         if not data:
             self._streams.unregister(descriptor)
         self._stderr = (self._stderr + data)[-_LONGEST_STDERR:]
-
-    def _last_words(self) -> str:
-        """The last line that it wrote to standard error."""
-        return self._stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
     def _ended(self) -> SessionFault:
         try:
