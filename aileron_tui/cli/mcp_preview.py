@@ -23,12 +23,13 @@ from aileron_tui.core.tool_prompts import tool_prompt
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.known_servers import read_server
-from aileron_tui.doors.mcp_session import McpSession, Transport
+from aileron_tui.doors.mcp_session import McpSession, SessionLimits, Transport
 from aileron_tui.doors.mcp_session_process import SessionFault, SessionProcess
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.files.policy_files import load_policy, read_policy_file
 
+LIMITS: Final = SessionLimits()
 _UNNAMED: Final = "server"
 
 
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     server = _server(options)
     policy = load_policy(server.policy) if server.policy else None
     try:
-        with McpSession(_transport(server)) as session:
+        with McpSession(_transport(server), LIMITS) as session:
             result = _Trial(session, server, policy).result(options)
     except action_inputs.InvalidInputs as error:
         write_error(str(error))

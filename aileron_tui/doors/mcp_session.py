@@ -36,9 +36,6 @@ class SessionLimits:
     call: float = 5.0
 
 
-DEFAULT_LIMITS: Final = SessionLimits()
-
-
 class ServerError(SessionFault):
     """The server answered a request with an error."""
 
@@ -64,9 +61,9 @@ class Transport(Protocol):
 class McpSession:
     """A conversation with one server. It must be closed, which also ends a server that was started for it."""
 
-    def __init__(self, transport: Transport, limits: SessionLimits = DEFAULT_LIMITS) -> None:
+    def __init__(self, transport: Transport, limits: SessionLimits | None = None) -> None:
         self._transport = transport
-        self._limits = limits
+        self._limits = limits or SessionLimits()
         self._number = 0
         self._is_modern = False
 
@@ -89,9 +86,7 @@ class McpSession:
             return
         version = result.get("protocolVersion")
         if version not in HANDSHAKE_VERSIONS:
-            raise SessionFault(
-                "the server speaks an unknown revision of the protocol", compact(version)[:_LONGEST_ERROR]
-            )
+            raise SessionFault("the server speaks an unknown revision of MCP", compact(version)[:_LONGEST_ERROR])
         self._transport.version = str(version)
         self._transport.send({"jsonrpc": "2.0", "method": INITIALIZED})
 
@@ -128,7 +123,7 @@ class McpSession:
             if message.method and not message.is_response:
                 self._refuse(message)
         seconds = time.monotonic() - started
-        raise SessionFault(f"the server did not answer {method} within {seconds:.0f} s", self._transport.problem())
+        raise SessionFault(f"the server did not answer {method} within {seconds:.2g} s", self._transport.problem())
 
     def _refuse(self, message: ServerMessage) -> None:
         """Answers a request of the server: it is there, but nothing else is done for it."""

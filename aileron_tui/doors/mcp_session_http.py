@@ -75,7 +75,7 @@ class SessionHttp:
         ) as reply:
             self._session = reply.headers.get(_SESSION, self._session)
             kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if reply.is_error and kind != "application/json":
+            if not reply.is_success and kind != "application/json":
                 raise SessionFault(f"{self._url} answered with HTTP status {reply.status_code}")
             if kind == "text/event-stream":
                 yield from _events(reply, deadline)
@@ -84,7 +84,7 @@ class SessionHttp:
             if data.strip():
                 found = read_server_line(data)
                 if any(each.body is None for each in found):
-                    raise SessionFault(f"{self._url} answered with something that is not a message of the protocol")
+                    raise SessionFault(f"{self._url} answered with something that is not a message of MCP")
                 yield from found
 
 

@@ -170,5 +170,8 @@ class SessionProcess:
             code = self._process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
             return SessionFault(f"{self._program} closed its output", self.problem())
+        if self._process.stderr and self._process.stderr in self._streams.get_map():
+            with suppress(BlockingIOError):  # a child of it may keep the pipe open
+                self._read_stderr(self._process.stderr.fileno())
         how = f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
         return SessionFault(f"{self._program} {how}", self.problem())
