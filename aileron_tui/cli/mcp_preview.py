@@ -3,23 +3,23 @@
 import argparse
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.cli import action_inputs
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, USAGE
 from aileron_tui.cli.output import columns, print_json, write, write_error
-from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.findings import Finding
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.mcp_policy import McpPolicy
 from aileron_tui.core.mcp_policy_check import check_policy
 from aileron_tui.core.mcp_tools import PinnedTool, hints, tool_named
-from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, lines
+from aileron_tui.core.prompt import PROXY, Asker, PreviewResult, Prompt, lines
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.toml_schema import nearest
-from aileron_tui.core.tool_call import ToolCall
-from aileron_tui.core.tool_prompts import tool_prompt
+from aileron_tui.core.tool_call import DoorClaims, ToolCall
+from aileron_tui.core.tool_prompts import tool_prompt, with_claims
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.known_servers import read_server
@@ -130,7 +130,10 @@ class _Trial:
             raise _NoSuchTool(self._tools)
         args = action_inputs.read_inputs(tool.name, _types(tool.definition), options)
         called = self._policy.preview_call(tool.name, args) if self._policy else None
-        preview = self._preview(self._policy, tool.name, *called) if self._policy and called else None
+        preview = None
+        if self._policy and called:
+            fetched = self._preview(self._policy, tool.name, *called)
+            preview = replace(fetched, told_by=PROXY, source=called[0])
         prompt = _prompt(self._server, tool, args, self._policy, preview)
         return _Result(prompt, called, self._findings(), tuple(_remarks(self._server, self._policy, tool)))
 
@@ -167,32 +170,30 @@ class _Trial:
 def _prompt(
     server: _Server, tool: PinnedTool, args: JsonObject, policy: McpPolicy | None, preview: PreviewResult | None
 ) -> Prompt:
-    call = ToolCall(tool.name, args, server.name)
-    shown = tool_prompt(call, {}, load_config(paths().config).risk)
-    risk = _raised(shown.risk, tool, policy)
+    call = ToolCall(tool.name, args, server.name, definition=tool.hash)
+    claims = DoorClaims(preview, _told_risk(tool, policy))
+    shown = with_claims(tool_prompt(call, {}, load_config(paths().config).risk), claims)
     return Prompt(
-        kind=CallKind.TOOL,
+        kind=call.kind,
         action=tool.name,
-        connector=ConnectorRef(server.name, hash=tool.hash),
+        connector=call.connector,
         args=call.args,
         inputs=shown.rows,
-        preview=preview,
+        preview=shown.preview,
         asker=Asker(),
-        risk=risk,
+        risk=shown.risk,
         question=shown.question,
         warnings=shown.warnings,
     )
 
 
-def _raised(risk: Risk, tool: PinnedTool, policy: McpPolicy | None) -> Risk:
-    """The risk with what the proxy says about it."""
+def _told_risk(tool: PinnedTool, policy: McpPolicy | None) -> Risk | None:
+    """What the proxy says about the risk."""
     if hints(tool.definition).destructive:
-        told = Risk(RiskLevel.HIGH, "mcp-proxy says: the server says that this tool is destructive")
-    elif policy and policy.risk(tool.name) is RiskLevel.HIGH:
-        told = Risk(RiskLevel.HIGH, "mcp-proxy says: your policy for this server says so")
-    else:
-        return risk
-    return told if told.level.rank > risk.level.rank else risk
+        return Risk(RiskLevel.HIGH, f"{PROXY} says: the server says that this tool is destructive")
+    if policy and policy.risk(tool.name) is RiskLevel.HIGH:
+        return Risk(RiskLevel.HIGH, f"{PROXY} says: your policy for this server says so")
+    return None
 
 
 def _remarks(server: _Server, policy: McpPolicy | None, tool: PinnedTool) -> Iterator[str]:
