@@ -17,6 +17,6 @@ COMMANDS = {
     "rules": "make, list, explain and end rules, which answer calls without asking",
     "key": "create and manage signing keys and approvers",
     "preview": "print the prompt for a call without making a request",
-    "lint": "check action, connector and suite manifests",
+    "lint": "check manifests of actions, connectors and suites, and policies",
     "doctor": "check the setup and suggest fixes",
 }
