@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash robot chaos agents load connectors screenshots keys configuration lock clean
+.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp-servers load connectors screenshots keys configuration lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ chaos: $(READY) ## shake gates from outside with faults and check what must alwa
 agents: $(READY) ## try real coding agents from the npm registry behind a gate; installs them into .agents
 	@$(BIN)/python -m tests.agents
 
+mcp-servers: $(READY) ## try real MCP servers from the npm registry and PyPI; installs them into .mcp-servers
+	@$(BIN)/python -m tests.mcp_servers
+
 connectors: $(READY) ## rebuild the sample connectors reproducibly and update their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
 	@$(BIN)/python -m tools.connectors
@@ -86,4 +89,4 @@ lock: $(READY) ## update requirements.lock
 	  --extra dev pyproject.toml -o requirements.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .agents dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .agents .mcp-servers dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from aileron_tui.core.frozen_json import frozen_object
-from aileron_tui.core.jsontext import JsonObject, canonical
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, WrittenNumber, canonical
 from aileron_tui.core.values import dataclass
 
 SERVER_NAME_RULE: Final = (
@@ -52,11 +52,8 @@ def is_definition_hash(text: str) -> bool:
 
 
 def definition_hash(definition: JsonObject) -> str:
-    """The hash over all of a definition, also over its description, its annotations and members that nobody knows.
-
-    Raises JsonError if it has a number that cannot be written exactly.
-    """
-    return f"sha256:{hashlib.sha256(canonical(definition)).hexdigest()}"
+    """The hash over all of a definition, also over its description, its annotations and members that nobody knows."""
+    return f"sha256:{hashlib.sha256(canonical(exact(definition))).hexdigest()}"
 
 
 def pinned(definition: JsonObject) -> PinnedTool:
@@ -64,7 +61,33 @@ def pinned(definition: JsonObject) -> PinnedTool:
     name = definition.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError("a tool without a name")
-    return PinnedTool(name, definition, definition_hash(definition))
+    kept = exact(definition)
+    return PinnedTool(name, kept, definition_hash(kept))
+
+
+def exact(definition: JsonObject) -> JsonObject:
+    """A definition with texts for the numbers that a double cannot hold, such as the largest 64-bit integer.
+
+    Schemas name such numbers as limits. As numbers, two of them could have the same hash.
+    """
+    try:
+        canonical(definition)
+    except JsonError:
+        return {name: _exact(value) for name, value in definition.items()}
+    return definition
+
+
+def _exact(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _exact(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_exact(item) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            canonical(value)
+        except JsonError:
+            return f"{value.text if isinstance(value, WrittenNumber) else value} (a number)"
+    return value
 
 
 def tool_named(tools: Iterable[PinnedTool], name: str) -> PinnedTool | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read_object
+from aileron_tui.core.jsontext import Json, JsonObject, read_object
 from aileron_tui.core.mcp_tools import (
     ToolHints,
     definition_hash,
@@ -49,9 +49,12 @@ def test_the_spelling_of_a_number_is_not_part_of_the_hash() -> None:
     assert definition_hash(read_object('{"name":"a","x":1.0}')) == definition_hash(read_object('{"x":1,"name":"a"}'))
 
 
-def test_a_definition_with_an_inexact_number_cannot_be_pinned() -> None:
-    with pytest.raises(JsonError, match="too large"):
-        definition_hash(TOOL | {"inputSchema": {"maximum": 2**53 + 1}})
+def test_numbers_that_a_double_cannot_hold_are_told_apart() -> None:
+    limits: list[Json] = [2**64 - 1, 2**64, 2**53 + 1, str(2**64 - 1)]
+    assert len({definition_hash(TOOL | {"inputSchema": {"maximum": limit}}) for limit in limits}) == 4
+    tool = pinned(TOOL | {"inputSchema": {"maximum": [True, 1, 2**64 - 1]}})
+    assert tool.definition["inputSchema"] == {"maximum": [True, 1, "18446744073709551615 (a number)"]}
+    assert definition_hash(tool.definition) == tool.hash
 
 
 def test_a_pinned_tool_cannot_be_changed() -> None:

@@ -22,6 +22,7 @@ from aileron_tui.console.keymap import checked_keymap
 from aileron_tui.console.settings import THEMES
 from aileron_tui.core.action import read_action
 from aileron_tui.core.connector import read_connector
+from aileron_tui.core.mcp_policy import policy_reading
 from aileron_tui.core.suite import read_suite
 from aileron_tui.demo.sample_credentials import sample_config
 from aileron_tui.files.config_file import load_config
@@ -74,6 +75,8 @@ RUN: dict[str, int | str] = {
     "aileron-tui history verify": 0,
     "aileron-tui key init": 0,
     "aileron-tui lint manifests/": 0,
+    "aileron-tui lint manifests/mcp": 0,
+    "aileron-tui preview write_file --mcp files --arg path=plan.txt --arg content=later": 1,  # it is not set up
     "aileron-tui preview send-draft --arg draft_id=r-12345 --demo": 0,
     "aileron-tui run send-draft --arg draft_id=r-12345 --wait 60": 75,  # nobody answers, so it still waits
 }
@@ -219,6 +222,8 @@ def test_toml_of_the_documents_is_valid(place: str, text: str, tmp_path: Path) -
         assert read_action(f"+++\n{text}+++\n", place).findings == ()
     elif text.startswith("[connector]"):
         assert read_connector(text, place).findings == ()
+    elif re.search(r"^\[tools\.", text, re.MULTILINE):
+        assert policy_reading(text, place).findings == ()
     elif re.search(r"^actions = ", text, re.MULTILINE):
         assert read_suite(text, place).findings == ()
     else:

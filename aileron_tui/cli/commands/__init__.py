@@ -6,6 +6,7 @@ COMMANDS = {
     "setup": "put a coding agent behind the gate, or take that back",
     "run": "call an action as an agent does",
     "hook": "answer a hook of a coding agent; agents run it",
+    "mcp-proxy": "put an MCP server behind the gate; MCP clients run it",
     "list": "list the waiting requests",
     "show": "show one request",
     "approve": "approve a waiting request",
@@ -16,6 +17,6 @@ COMMANDS = {
     "rules": "make, list, explain and end rules, which answer calls without asking",
     "key": "create and manage signing keys and approvers",
     "preview": "print the prompt for a call without making a request",
-    "lint": "check action, connector and suite manifests",
+    "lint": "check manifests of actions, connectors and suites, and policies",
     "doctor": "check the setup and suggest fixes",
 }
