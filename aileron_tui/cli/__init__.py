@@ -82,7 +82,7 @@ def _run(command: str, words: list[str]) -> int:
 
     from aileron_tui.core.errors import AileronError  # noqa: PLC0415
 
-    module = import_module(f"aileron_tui.cli.commands.{command}")
+    module = import_module(f"aileron_tui.cli.commands.{command.replace('-', '_')}")
     try:
         code: int = module.run(_options(command, module, words))
     except AileronError as error:

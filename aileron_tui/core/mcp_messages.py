@@ -142,8 +142,7 @@ def read_client_line(line: bytes) -> ClientMessage:
     """Reads a line of a client, without the newline at its end. Raises BadMessage if it must not be passed on."""
     if line.strip(b" \t") in (b"", b"\r"):
         return ClientMessage(MessageKind.BLANK, line)
-    if b"\r" in line[:-1]:
-        raise BadMessage(PARSE_ERROR, "there is a carriage return inside the message, where some servers end a line")
+    line = one_line(line)
     try:
         body = read(line, LIMITS)
     except JsonError as error:
@@ -152,10 +151,17 @@ def read_client_line(line: bytes) -> ClientMessage:
         raise BadMessage(INVALID_REQUEST, "batches are not supported: send each message on a line of its own")
     if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
         raise BadMessage(INVALID_REQUEST, "this is not a JSON-RPC 2.0 message")
-    if not line.isascii() and _OTHER_LINE_ENDS.search(line):
-        # These characters can only be inside strings here, where an escape sequence means the same.
-        line = _OTHER_LINE_ENDS.sub(lambda found: _ESCAPED[found[0]], line)
     return _client_message(body, line)
+
+
+def one_line(line: bytes) -> bytes:
+    """The same message in which no reader finds the end of a line. Raises BadMessage if there is none."""
+    if b"\r" in line[:-1]:
+        raise BadMessage(PARSE_ERROR, "there is a carriage return inside the message, where some programs end a line")
+    if line.isascii():
+        return line
+    # In JSON, these characters can only be inside strings, where an escape sequence means the same.
+    return _OTHER_LINE_ENDS.sub(lambda found: _ESCAPED[found[0]], line)
 
 
 def _client_message(body: JsonObject, line: bytes) -> ClientMessage:

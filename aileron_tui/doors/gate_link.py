@@ -8,6 +8,7 @@ with its status or raises a RuntimeFault.
 import json
 import socket
 import time
+from contextlib import suppress
 from typing import Final
 
 from aileron_tui.core.address import read_address
@@ -53,6 +54,11 @@ class GateLink:
     def close(self) -> None:
         """Closes the connection."""
         self._socket.close()
+
+    def abort(self) -> None:
+        """Ends the connection while another thread waits on it, which then gets an error."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def ask(self, method: str, path: str, body: JsonObject | None = None, wait: int = 0) -> tuple[int, JsonObject]:
         """Makes one HTTP request and returns the status and the body of the reply, {} if it has none."""

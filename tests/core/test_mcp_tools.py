@@ -50,7 +50,7 @@ def test_the_spelling_of_a_number_is_not_part_of_the_hash() -> None:
 
 
 def test_numbers_that_a_double_cannot_hold_are_told_apart() -> None:
-    limits = [2**64 - 1, 2**64, 2**53 + 1, str(2**64 - 1)]
+    limits: list[Json] = [2**64 - 1, 2**64, 2**53 + 1, str(2**64 - 1)]
     assert len({definition_hash(TOOL | {"inputSchema": {"maximum": limit}}) for limit in limits}) == 4
     tool = pinned(TOOL | {"inputSchema": {"maximum": [True, 1, 2**64 - 1]}})
     assert tool.definition["inputSchema"] == {"maximum": [True, 1, "18446744073709551615 (a number)"]}
