@@ -30,7 +30,8 @@ from aileron_tui.core.values import dataclass
 
 MOST_ROWS: Final = 20
 """How many fields of a result a preview can show."""
-LONGEST_LABEL: Final = 50
+LONGEST_LABEL: Final = 40
+"""The longest label of a row. How many values or characters there are may be added to it."""
 LONGEST_NAME: Final = 128
 """The longest name of a tool that the protocol recommends."""
 RISKS: Final = (RiskLevel.NORMAL, RiskLevel.HIGH)
