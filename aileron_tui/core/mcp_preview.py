@@ -32,6 +32,11 @@ _MEANINGLESS: Final = frozenset(("type", "annotations", "_meta"))
 _ENVELOPE: Final = frozenset(("isError", "_meta", "resultType"))
 
 
+def no_preview(tool: str) -> PreviewResult:
+    """What is shown if the policy has no preview for a tool, although one was fetched."""
+    return PreviewResult(unavailable=f"the policy has no preview for {tool}")
+
+
 def tool_preview(preview: PreviewDirective, absent: Iterable[str], result: JsonObject) -> PreviewResult:
     """The rows of a preview, or why there are none.
 
