@@ -74,16 +74,9 @@ def _policy(file: str) -> Policy | None:
     """The user's policy. One that cannot be used stops the proxy: without it, a high risk would look normal."""
     if not file:
         return None
-    from aileron_tui.core.mcp_policy import read_policy  # noqa: PLC0415  # only if there is a policy
+    from aileron_tui.files.policy_files import load_policy  # noqa: PLC0415  # only if there is a policy
 
-    hint = f"Run `aileron-tui lint {file}`."
-    try:
-        policy, _ = read_policy(Path(file).read_bytes(), file)
-    except OSError as error:
-        raise AileronError(f"the policy {file} cannot be read", error.strerror or "", hint) from None
-    if policy is None:
-        raise AileronError(f"the policy {file} has errors", hint=hint)
-    return policy
+    return load_policy(Path(file))
 
 
 def bearer_from(variable: str) -> str:
