@@ -56,7 +56,7 @@ def _client(here: Paths, name: McpName, record: SetupRecord, env: Mapping[str, s
     except AileronError as error:
         yield failed(id_, error, again)
         return
-    expected = server_words(context, client) if name.is_own else proxy_words(context, name.server)
+    expected = server_words(context, client) if name.is_own else proxy_words(context, name.server, client)
     if entry is None:
         yield Check(id_, Status.FAIL, f"{path} no longer has the server {name.entry}", fix=again)
     elif start_words(entry)[: len(expected)] != expected:
@@ -118,7 +118,7 @@ def _start(
 
 def _definitions(id_: str, server: KnownServer, start: ServerStart, again: str) -> Check:
     """Starts the server, and compares its tools with those that are pinned. Raises AileronError."""
-    changes = tool_changes(server.tools, listed_tools(start).tools)
+    changes = tool_changes(server.tools, listed_tools(start))
     if not changes:
         return Check(id_, Status.OK, "its tools are as they were pinned")
     kinds = {

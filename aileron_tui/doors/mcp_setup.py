@@ -50,20 +50,26 @@ def read_name(word: str) -> McpName | None:
 
 def server_words(context: SetupContext, client: McpClient | None = None) -> tuple[str, ...]:
     """The words that start the server of this program. It needs nothing of the environment."""
-    hold = ("--hold", str(client.hold)) if client and client.hold else ()
-    return (*context.command, "mcp", "--agent", context.agent, "--data", str(context.data), *hold)
+    return (*context.command, "mcp", "--agent", context.agent, "--data", str(context.data), *_hold(client))
 
 
-def proxy_words(context: SetupContext, name: str) -> tuple[str, ...]:
+def proxy_words(context: SetupContext, name: str, client: McpClient | None = None) -> tuple[str, ...]:
     """The words that start the proxy of a server, which is to have the environment that the client gives it."""
     own = context.command[2:] if context.command[:2] == (ENV, "-i") else context.command
-    return (*own, "mcp-proxy", "--name", name, "--data", str(context.data))
+    return (*own, "mcp-proxy", "--name", name, "--data", str(context.data), *_hold(client))
 
 
-def proxied_words(context: SetupContext, name: str, start: ServerStart) -> tuple[str, ...]:
+def proxied_words(
+    context: SetupContext, name: str, start: ServerStart, client: McpClient | None = None
+) -> tuple[str, ...]:
     """The words that start the proxy with its server."""
     more = ("--", *start.command) if start.command else ("--url", start.url)
-    return (*proxy_words(context, name), *more)
+    return (*proxy_words(context, name, client), *more)
+
+
+def _hold(client: McpClient | None) -> tuple[str, ...]:
+    """How long a call may wait, if it is known when the client gives up."""
+    return ("--hold", str(client.hold)) if client and client.hold else ()
 
 
 class ClientSettings:

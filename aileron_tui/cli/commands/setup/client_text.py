@@ -7,11 +7,12 @@ from aileron_tui.cli.commands.setup.settings_text import diff_lines, said_yes, t
 from aileron_tui.cli.confirmation import NotDecided
 from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.cli.output import counted, print_lines, write_error
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.mcp_clients import McpClient
 from aileron_tui.doors.mcp_entries import ServerStart
-from aileron_tui.doors.mcp_listing import ListingFault, listed_tools
+from aileron_tui.doors.mcp_listing import listed_tools
 from aileron_tui.doors.mcp_setup import McpName
 from aileron_tui.doors.settings_file import PlannedFile
 from aileron_tui.doors.setup_plan import SetupContext
@@ -48,10 +49,10 @@ def tried(start: ServerStart, expected: Mapping[str, str]) -> int:
     began = time.monotonic()
     try:
         found = listed_tools(start)
-    except ListingFault as error:
+    except AileronError as error:
         write_error(error.title, error.detail, "Run `aileron-tui doctor`, or take the setup back with --undo.")
         return FAILED
-    hashes = {tool.name: tool.hash for tool in found.tools}
+    hashes = {tool.name: tool.hash for tool in found}
     if expected and hashes != dict(expected):
         other = sorted(set(hashes.items()) ^ set(expected.items()))
         detail = f"for example {other[0][0]}" if other else ""

@@ -47,11 +47,11 @@ def _print_for(client: McpClient, options: argparse.Namespace, context: SetupCon
     if options.wrap:
         listed = ClientSettings(client, context, None).listed
         ClientSettings(client, context, None).start(options.wrap, context)  # refuses what cannot be wrapped
-        wanted = wrapped_entry(client, options.wrap, listed[options.wrap], proxy_words(context, options.name))
+        wanted = wrapped_entry(client, options.wrap, listed[options.wrap], proxy_words(context, options.name, client))
     elif options.name == OWN:
         wanted = new_entry(client, OWN, server_words(context, client))
     else:
-        wanted = new_entry(client, options.name, proxied_words(context, options.name, _start(options, context)))
+        wanted = new_entry(client, options.name, proxied_words(context, options.name, _start(options, context), client))
     text = toml_changes.apply("", wanted).text if path.suffix == ".toml" else apply(EMPTY, wanted).text
     sys.stdout.write(f"{inline(str(path))}:\n\n{text}")
 

@@ -2,12 +2,13 @@
 
 import argparse
 import sys
-from pathlib import Path
+from dataclasses import replace
 
 from aileron_tui.cli import confirmation
 from aileron_tui.cli.commands.setup.agent_access import AgentAccess, access_with_rules, give_access
 from aileron_tui.cli.commands.setup.client_text import chosen_file, mcp_record, tried
 from aileron_tui.cli.commands.setup.mcp_printing import entry_text
+from aileron_tui.cli.commands.setup.server_policy import accepted_policy, chosen_policy, copy_policy
 from aileron_tui.cli.commands.setup.settings_text import said_yes, tell
 from aileron_tui.cli.commands.setup.settings_writing import check_places, known_file, known_record, write_recorded
 from aileron_tui.cli.commands.setup.tool_text import tell_changes
@@ -15,18 +16,19 @@ from aileron_tui.cli.confirmation import NotDecided
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.cli.output import counted, print_lines
 from aileron_tui.cli.source_options import unlocked_key
+from aileron_tui.core.mcp_tools import PinnedTool
 from aileron_tui.core.rule import Rule
 from aileron_tui.core.rule_words import rule_words
 from aileron_tui.core.starter_rules import server_rules
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.tool_changes import tool_changes
 from aileron_tui.core.values import dataclass
-from aileron_tui.core.visible_text import inline, quoted
+from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.agent_programs import check_command, shell_words
 from aileron_tui.doors.known_servers import KnownServer, read_server, server_names, write_server
 from aileron_tui.doors.mcp_clients import CLIENTS, McpClient
 from aileron_tui.doors.mcp_entries import ServerStart
-from aileron_tui.doors.mcp_listing import ListedTools, listed_tools
+from aileron_tui.doors.mcp_listing import listed_tools
 from aileron_tui.doors.mcp_setup import ClientSettings, McpName, proxied_words, proxy_words
 from aileron_tui.doors.settings_file import PlannedFile, planned
 from aileron_tui.doors.setup_plan import SetupContext
@@ -60,16 +62,13 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     pinned = read_server(here.data, options.name) if options.name in server_names(here.data) else None
     target = _target(options, context, pinned)
     found = _listed(target)
-    server = KnownServer(
-        options.name,
-        context.agent,
-        target.start.command,
-        target.start.url,
-        _policy_path(options, pinned),
-        found.tools,
-    )
+    start = target.start
+    policy = chosen_policy(options, pinned, start.command)
+    server = KnownServer(options.name, context.agent, start.command, start.url, policy.path, found)
     access = _access(server)
-    _accept_tools(found, pinned, target.start)
+    _accept_tools(found, pinned, start)
+    policy = accepted_policy(policy, found)
+    server = replace(server, policy=policy.path)
     chosen = chosen_file(target.file, target.client) if target.file and target.client else []
     rules = _chosen_rules(access)
     changed = bool(chosen or rules or access.state != "ok" or server != pinned)
@@ -83,6 +82,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
         tell(f"The agent {context.agent} gets {made}.")
     with unlocked_key(options.key) as key:
         give_access(gate_ledger(), access, rules, key)
+        copy_policy(policy)
         write_server(here.data, server)
         if target.client:
             write_recorded(here.data, mcp_record(target.name, context), chosen, target.known)
@@ -100,10 +100,10 @@ def _target(options: argparse.Namespace, context: SetupContext, pinned: KnownSer
     settings = ClientSettings(client, context, known)
     if options.wrap:
         start = settings.start(entry, context)
-        plan = settings.wrapped(entry, proxy_words(context, options.name))
+        plan = settings.wrapped(entry, proxy_words(context, options.name, client))
     else:
         start = _known_start(options.name, given, pinned)
-        plan = settings.added(entry, proxied_words(context, options.name, start))
+        plan = settings.added(entry, proxied_words(context, options.name, start, client))
     file = planned(plan, known_file(known, plan.path))
     check_places([file], context)
     return _Target(context, name, start, client, file, known)
@@ -118,13 +118,7 @@ def _known_start(name: str, given: ServerStart, pinned: KnownServer | None) -> S
     return ServerStart(pinned.command, pinned.url) if pinned else given
 
 
-def _policy_path(options: argparse.Namespace, pinned: KnownServer | None) -> str:
-    if options.policy:
-        return str(Path(options.policy).absolute())
-    return pinned.policy if pinned else ""
-
-
-def _listed(target: _Target) -> ListedTools:
+def _listed(target: _Target) -> tuple[PinnedTool, ...]:
     start = target.start
     words = shell_words(start.command) if start.command else start.url
     tell(f"Starting the server once to list its tools: {inline(words)} …")
@@ -141,14 +135,13 @@ def _access(server: KnownServer) -> AgentAccess:
     )
 
 
-def _accept_tools(found: ListedTools, pinned: KnownServer | None, start: ServerStart) -> None:
+def _accept_tools(found: tuple[PinnedTool, ...], pinned: KnownServer | None, start: ServerStart) -> None:
     """Shows what is pinned, and asks. Raises NotDecided."""
-    changes = tool_changes(pinned.tools if pinned else (), found.tools)
+    changes = tool_changes(pinned.tools if pinned else (), found)
     if pinned and (pinned.command, pinned.url) != (start.command, start.url):
         before = shell_words(pinned.command) if pinned.command else pinned.url
         tell(f"! It was set up with another command or URL before: {inline(before)}")
-    calls = f", which calls itself {quoted(found.title)}," if found.title else ""
-    tell("", f"The server{calls} has {counted(len(found.tools), 'tool')}.")
+    tell("", f"The server has {counted(len(found), 'tool')}.")
     if not changes:
         tell("They are pinned as they are." if pinned else "It has nothing to pin.")
         return
@@ -180,6 +173,9 @@ def _report(target: _Target, server: KnownServer) -> None:
 
 def _tried(target: _Target, server: KnownServer) -> int:
     start = ServerStart(
-        proxied_words(target.context, server.name, target.start), "", target.start.env, target.start.folder
+        proxied_words(target.context, server.name, target.start, target.client),
+        "",
+        target.start.env,
+        target.start.folder,
     )
     return tried(start, {tool.name: tool.hash for tool in server.tools})
