@@ -11,6 +11,7 @@ from aileron_tui.cli.output import counted
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.tool_changes import tool_changes
 from aileron_tui.doors.agent_programs import check_command
+from aileron_tui.doors.executor import approvers_of
 from aileron_tui.doors.known_servers import KnownServer, read_server, server_names
 from aileron_tui.doors.mcp_clients import CLIENTS
 from aileron_tui.doors.mcp_entries import ServerStart, entries, existing_start, start_words
@@ -21,6 +22,9 @@ from aileron_tui.doors.settings_findings import read_text
 from aileron_tui.doors.setup_plan import SetupContext
 from aileron_tui.doors.setup_record import SetupRecord, read_records
 from aileron_tui.files.paths import Paths
+from aileron_tui.files.policy_files import load_policy
+from aileron_tui.signing.approvers import Approvers, approver_lines
+from aileron_tui.surface.key_enrolment import read_approvers
 
 _SHOWN = 5
 
@@ -94,11 +98,35 @@ def _server(
         return
     yield Check(id_, Status.OK, f"{counted(len(server.tools), 'tool')} pinned")
     yield token(f"{id_}.token", server.agent, here, again)
+    yield _approvers(f"{id_}.approvers", server, here, again)
+    if server.policy:
+        yield _policy(f"{id_}.policy", server)
     if starts:
         try:
             yield _definitions(f"{id_}.tools", server, _start(here, server, records, env), again)
         except AileronError as error:
             yield Check(f"{id_}.tools", Status.WARN, error.title, error.detail, error.hint)
+
+
+def _approvers(id_: str, server: KnownServer, here: Paths, again: str) -> Check:
+    """Checks that the proxy accepts the decisions of those who may approve now, and of nobody else."""
+    try:
+        known = sorted(approver_lines(Approvers(approvers_of(here.data, server.agent))))
+        now = sorted(approver_lines(read_approvers(here.data)))
+    except AileronError as error:
+        return failed(id_, error, again)
+    if known != now:
+        words = "the proxy does not know who may approve now, so it refuses or accepts the wrong keys"
+        return Check(id_, Status.FAIL, words, fix=again)
+    return Check(id_, Status.OK, f"the proxy knows {counted(len(now), 'approver')}")
+
+
+def _policy(id_: str, server: KnownServer) -> Check:
+    try:
+        load_policy(Path(server.policy))
+    except AileronError as error:
+        return failed(id_, error, f"Check {server.policy}.")
+    return Check(id_, Status.OK, server.policy)
 
 
 def _start(

@@ -16,7 +16,7 @@ from aileron_tui.core.rule import Rule
 from aileron_tui.doors.known_servers import read_server, server_names
 from aileron_tui.doors.mcp_clients import CLIENTS
 from aileron_tui.doors.setup_record import read_records
-from aileron_tui.files.agent_tokens import read_token, token_path
+from aileron_tui.files.agent_tokens import approvers_path, read_token, token_path
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.rules import Rules
@@ -382,12 +382,15 @@ def test_doctor_checks_clients_and_servers_again(home: Path, capsys: pytest.Capt
         "mcp.cursor.one": "ok",
         "mcp.one": "ok",
         "mcp.one.token": "ok",
+        "mcp.one.approvers": "ok",
     }
     assert checked(capsys, "--start-servers")["mcp.one.tools"][0] == "ok"
     write_settings(home, "cursor", json.dumps({"mcpServers": {"one": {"command": SERVER[0], "args": [SERVER[1]]}}}))
     (home / FILES["codex"]).unlink()
     token_path(home / "aileron" / "data", "mcp-one").write_text("0" * 64)
+    approvers_path(home / "aileron" / "data", "mcp-one").unlink()
     found = checked(capsys)
+    assert found["mcp.one.approvers"][0] == "fail"
     assert "without asking" in found["mcp.cursor.one"][1]
     assert "no longer has" in found["mcp.codex.aileron"][1]
     assert found["mcp.one.token"][0] == "fail"

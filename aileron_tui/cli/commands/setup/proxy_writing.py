@@ -77,9 +77,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     if not changed:
         tell("Nothing to change.")
         return OK if options.no_check or not said_yes("Try it?") else _tried(target, server)
-    if access.state != "ok":
-        made = "a token of its own" if access.state == "new" else "a new token, because its file does not work"
-        tell(f"The agent {context.agent} gets {made}.")
+    tell(*filter(None, [access.words]))
     with unlocked_key(options.key) as key:
         give_access(gate_ledger(), access, rules, key)
         copy_policy(policy)

@@ -42,9 +42,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     if not chosen and access.state == "ok" and known is not None:
         tell("Nothing to change.")
         return OK if options.no_check or not said_yes("Try it?") else tried(ServerStart(words), {})
-    if access.state != "ok":
-        made = "a token of its own" if access.state == "new" else "a new token, because its file does not work"
-        tell(f"The agent {context.agent} gets {made}.")
+    tell(*filter(None, [access.words]))
     with unlocked_key(options.key) as key:
         give_access(gate_ledger(), access, (), key)
         write_recorded(here.data, mcp_record(name, context), chosen, known)

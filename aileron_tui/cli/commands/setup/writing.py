@@ -75,9 +75,8 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
         tell("Nothing to change.")
         if options.no_check or not said_yes("Check it with one call?"):
             return OK
-    elif access and access.state != "ok":
-        made = "a token of its own" if access.state == "new" else "a new token, because its file does not work"
-        tell(f"The agent {context.agent} gets {made}.")
+    elif access and access.words:
+        tell(access.words)
     if not hooked:
         _write(here.data, _Target(kind, program, context), chosen, known)
         code = OK if options.no_check else run_opencode_trial(kind, program, context)
