@@ -13,10 +13,9 @@ from aileron_tui.core.tool_changes import tool_changes
 from aileron_tui.doors.agent_programs import check_command
 from aileron_tui.doors.executor import approvers_of
 from aileron_tui.doors.known_servers import KnownServer, read_server, server_names
-from aileron_tui.doors.mcp_clients import CLIENTS
 from aileron_tui.doors.mcp_entries import ServerStart, entries, existing_start, start_words
 from aileron_tui.doors.mcp_listing import listed_tools
-from aileron_tui.doors.mcp_setup import McpName, proxy_words, read_name, server_words
+from aileron_tui.doors.mcp_setup import McpName, changed_client, proxy_words, read_name, server_words
 from aileron_tui.doors.settings_file import undone
 from aileron_tui.doors.settings_findings import read_text
 from aileron_tui.doors.setup_plan import SetupContext
@@ -50,7 +49,7 @@ def _context(here: Paths, record: SetupRecord, env: Mapping[str, str]) -> SetupC
 
 def _client(here: Paths, name: McpName, record: SetupRecord, env: Mapping[str, str]) -> Iterator[Check]:
     """Checks that the entry in the client still starts this program."""
-    client, id_ = CLIENTS[name.client], f"mcp.{name.client}.{name.server}"
+    client, id_ = changed_client(name, record), f"mcp.{name.client}.{name.server}"
     context = _context(here, record, env)
     again = _again(name, record)
     path = client.path(context)
@@ -75,7 +74,7 @@ def _client(here: Paths, name: McpName, record: SetupRecord, env: Mapping[str, s
 def _again(name: McpName, record: SetupRecord) -> str:
     words = f"aileron-tui setup mcp --client {name.client}{' --project' if record.folder else ''}"
     if not name.is_own:
-        place = CLIENTS[name.client].place(name.entry)
+        place = changed_client(name, record).place(name.entry)
         changes = [change for file in record.files for change in file.changes]
         wraps = any(change.wanted.path != place or change.had for change in changes)
         words += f" --name {name.server}{f' --wrap {quote(name.entry)}' if wraps else ''}"
@@ -134,7 +133,7 @@ def _start(
 ) -> ServerStart:
     """How the server is started: with the variables of the client's entry, if there is one."""
     for name, record in records:
-        client, context = CLIENTS[name.client], _context(here, record, env)
+        client, context = changed_client(name, record), _context(here, record, env)
         path = client.path(context)
         file = next((file for file in record.files if file.path == str(path.resolve())), None)
         text = read_text(path)

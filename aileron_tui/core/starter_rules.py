@@ -17,6 +17,7 @@ from aileron_tui.core.times import timestamp
 STARTER_SPAN: Final = timedelta(days=30)
 """How long starter rules are in force."""
 
+_LONGEST_NAME: Final = 200  # no rule has room for a longer one
 _TOOLS: Final = {
     "claude": ("Read", "Grep", "Glob", "LS"),
     "gemini": ("read_file", "read_many_files", "grep_search", "search_file_content", "glob", "list_directory"),
@@ -59,6 +60,7 @@ def server_rules(
 
     Each is bound to the definition that was pinned: once a server changes it, the rule no longer matches.
     """
+    offered = [tool for tool in tools if hints(tool.definition).read_only and len(tool.name) <= _LONGEST_NAME]
     covered = {
         (rule.action, rule.runs)
         for rule in known
@@ -77,6 +79,6 @@ def server_rules(
             runs=tool.hash,
             risk=RiskLevel.NORMAL,
         )
-        for tool in tools
-        if hints(tool.definition).read_only and (tool.name, tool.hash) not in covered
+        for tool in offered
+        if (tool.name, tool.hash) not in covered
     )

@@ -10,6 +10,9 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.setup_plan import TIMEOUT, SetupContext
 
+_SHORT_HOLD: Final = 50
+"""How many seconds a call may wait in a client whose timeout cannot be set: some give up after a minute."""
+
 _MILLISECONDS: Final = TIMEOUT * 1000
 _APPLICATIONS: Final = {
     "linux": (".config", "XDG_CONFIG_HOME"),
@@ -27,7 +30,7 @@ class McpClient:
     `{applications}` stands for the system's own folder. `project` is the file in a project, "" if there is none. If
     there are several names, the first that exists counts, else the last one. `comments` says whether the client accepts
     comments in JSON. `program` is a program that shows that the client is installed. `hold` is how many seconds a call
-    may wait before the client would give up, 0 if that is not known. `after` is what the user does next.
+    may wait before the client would give up. `after` is what the user does next.
     """
 
     word: str
@@ -38,8 +41,8 @@ class McpClient:
     entry: Callable[[tuple[str, ...]], JsonObject]
     variable: str = ""
     comments: bool = False
+    hold: int = _SHORT_HOLD
     program: str = ""
-    hold: int = 0
     after: str = ""
 
     def path(self, context: SetupContext) -> Path:
@@ -104,6 +107,7 @@ CLIENTS: Final = {
             ("{applications}/Claude/claude_desktop_config.json",),
             (),
             _command,
+            hold=_SHORT_HOLD,
             after=_RESTART,
         ),
         McpClient(
@@ -152,6 +156,7 @@ CLIENTS: Final = {
             _typed,
             comments=True,
             program="code",
+            hold=_SHORT_HOLD,
             after="Start the server in VS Code with the command `MCP: List Servers`.",
         ),
         McpClient(
@@ -162,6 +167,7 @@ CLIENTS: Final = {
             (".cursor/mcp.json",),
             _command,
             program="cursor",
+            hold=_SHORT_HOLD,
             after=_RESTART,
         ),
     )

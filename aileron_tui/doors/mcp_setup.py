@@ -1,6 +1,6 @@
 """What `setup mcp` sets up: the server of this program in a client, or the proxy in front of another server."""
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonObject
@@ -69,18 +69,27 @@ def proxied_words(
 
 def _hold(client: McpClient | None) -> tuple[str, ...]:
     """How long a call may wait, if it is known when the client gives up."""
-    return ("--hold", str(client.hold)) if client and client.hold else ()
+    return ("--hold", str(client.hold)) if client else ()
 
 
 class ClientSettings:
-    """The servers of a client as they were before any setup of the same name."""
+    """The servers of a client as they were before any setup of the same name.
 
-    def __init__(self, client: McpClient, context: SetupContext, known: SetupRecord | None) -> None:
-        self.client = client
+    Claude Code keeps servers that were added for one folder only in the user's file too, below `projects`. They are
+    looked at if that file has no other server named `entry`.
+    """
+
+    def __init__(self, client: McpClient, context: SetupContext, known: SetupRecord | None, entry: str = "") -> None:
         self.path = client.path(context)
         text = read_text(self.path)
         record = next((file for file in known.files if file.path == str(self.path.resolve())), None) if known else None
-        self.listed: JsonObject = entries(client, self.path, undone(record, text).after if record else text)
+        text = undone(record, text).after if record else text
+        self.client = client
+        self.listed: JsonObject = entries(client, self.path, text)
+        if entry and entry not in self.listed and client.word == "claude" and not context.project:
+            local = replace(client, servers=("projects", str(context.folder), *client.servers))
+            if entry in (listed := entries(local, self.path, text)):
+                self.client, self.listed = local, listed
 
     def added(self, entry: str, words: tuple[str, ...]) -> FilePlan:
         """The plan for a new entry. Raises SettingsFault if the client has another server of this name."""
@@ -104,6 +113,10 @@ class ClientSettings:
         return FilePlan(self.path, wanted, comments=self.client.comments)
 
 
-def client_path(name: McpName, context: SetupContext) -> Path:
-    """The file of the client that a setup changed."""
-    return CLIENTS[name.client].path(context)
+def changed_client(name: McpName, record: SetupRecord) -> McpClient:
+    """The client of a setup, with the place of the servers among which the entry was changed."""
+    client = CLIENTS[name.client]
+    for change in (change for file in record.files for change in file.changes):
+        if name.entry in (path := change.wanted.path):
+            return replace(client, servers=path[: path.index(name.entry)])
+    return client

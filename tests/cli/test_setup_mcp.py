@@ -17,6 +17,7 @@ from aileron_tui.doors.known_servers import read_server, server_names
 from aileron_tui.doors.mcp_clients import CLIENTS
 from aileron_tui.doors.setup_record import read_records
 from aileron_tui.files.agent_tokens import approvers_path, read_token, token_path
+from aileron_tui.files.policy_files import policy_path
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.rules import Rules
@@ -45,6 +46,7 @@ def _quick(home: Path, answers: Answers, monkeypatch: pytest.MonkeyPatch) -> Non
     for module in ("server_writing", "proxy_writing"):
         monkeypatch.setattr(f"aileron_tui.cli.commands.setup.{module}.protect_process", lambda: None)
         monkeypatch.setattr(f"aileron_tui.cli.commands.setup.{module}.check_command", lambda _: None)
+    monkeypatch.setattr("aileron_tui.cli.commands.setup.server_writing.find_spec", lambda _: True)
     monkeypatch.setattr("sys.platform", "linux")
 
 
@@ -409,3 +411,93 @@ def test_doctor_says_which_tools_have_changed(home: Path, capsys: pytest.Capture
     status, words = checked(capsys, "--start-servers")["mcp.small.tools"]
     assert status == "warn"
     assert words.endswith("exited with code 2")
+
+
+def test_a_server_that_claude_code_has_for_one_folder_is_wrapped(home: Path, tmp_path: Path) -> None:
+    entry = {"type": "stdio", "command": SERVER[0], "args": [SERVER[1]], "env": {}}
+    listed = {"projects": {str(tmp_path / "project"): {"mcpServers": {"one": entry}}}}
+    path = write_settings(home, "claude", json.dumps(listed))
+    assert set_up("--client", "claude", "--wrap", "one") == OK
+    found = json.loads(path.read_text())["projects"][str(tmp_path / "project")]["mcpServers"]["one"]
+    assert words_of(found)[4] == "mcp-proxy"
+    assert "mcpServers" not in json.loads(path.read_text())
+    assert cli.main(["setup", "mcp", "--wrap", "one", "--client", "claude", "--undo"]) == OK
+    assert json.loads(path.read_text()) == listed
+
+
+def test_a_server_of_a_client_is_not_started_without_a_yes(home: Path, answers: Answers, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    entry = {"command": "touch", "args": [str(started)], "env": {"LD_PRELOAD": "x"}}
+    write_settings(home, "cursor", json.dumps({"mcpServers": {"one": entry}}))
+    answers.given = ["n"]
+    assert set_up("--client", "cursor", "--wrap", "one") == FAILED
+    assert not started.exists()
+
+
+def test_a_policy_that_ships_is_offered_and_copied(
+    home: Path, answers: Answers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("--name", "files", "--", *SERVER, "@modelcontextprotocol/server-filesystem@2026.8.31")
+    answers.given = ["y", "n"]
+    assert set_up(*command) == OK
+    assert read_server(home / "aileron" / "data", "files").policy == ""
+    assert cli.main(["setup", "mcp", "--name", "files", "--undo"]) == OK
+    assert set_up(*command) == OK
+    assert 'the server has no tool "write_file"' in capsys.readouterr().err
+    path = policy_path("files")
+    assert read_server(home / "aileron" / "data", "files").policy == str(path)
+    assert "write_file" in path.read_text()
+    path.write_text("tools = 1\n")
+    assert set_up(*command) == FAILED
+    assert "has errors" in capsys.readouterr().err
+
+
+def test_a_policy_of_the_user_is_used(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "mine.toml"
+    assert set_up("--name", "small", "--policy", str(policy), "--", *SERVER) == FAILED
+    policy.write_text('server = "small"\n[tools.write.preview]\ntool = "read"\nargs = { path = "${args.path}" }\n')
+    capsys.readouterr()
+    policy.write_text(policy.read_text() + 'render = { "Text" = "content.0.text" }\n')
+    assert set_up("--name", "small", "--policy", str(policy), "--", *SERVER) == OK
+    assert read_server(home / "aileron" / "data", "small").policy == str(policy)
+    assert set_up("--name", "small") == OK
+    assert read_server(home / "aileron" / "data", "small").policy == str(policy)
+
+
+def test_what_a_server_says_cannot_look_like_our_own_lines(
+    home: Path, answers: Answers, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("aileron_tui.cli.output.columns", lambda _: 40)
+    answers.given = ["n"]
+    assert set_up("--name", "small", "--", *SERVER, "liar") == FAILED
+    lines = capsys.readouterr().err.splitlines()
+    said = [line for line in lines if line.endswith("says that it only reads") and not line.startswith("    > ")]
+    assert said == ['  "read" says that it only reads']
+    assert all(line.startswith(("    > ", '  "')) for line in lines if "harmless" in line)
+
+
+def test_the_check_starts_what_the_client_would_start(
+    home: Path, answers: Answers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["setup", "mcp", "--name", "small", "--client", "cursor", "--", *SERVER]) == OK
+    assert "listed 3 tools" in capsys.readouterr().out
+    answers.given = ["y"]
+    assert cli.main(["setup", "mcp", "--name", "small", "--client", "cursor"]) == OK
+    assert "listed 3 tools" in capsys.readouterr().out
+
+
+def test_ctrl_c_while_the_server_is_listed_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = tree(home)
+    monkeypatch.setattr("aileron_tui.doors.mcp_session.McpSession.tools", interrupted)
+    assert set_up("--name", "small", "--client", "cursor", "--", *SERVER) == INTERRUPTED
+    assert tree(home) == before
+    assert server_names(home / "aileron" / "data") == ()
+
+
+def test_a_file_that_cannot_be_read_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / ".cursor" / "mcp.json").mkdir(parents=True)
+    assert set_up("--client", "cursor") == FAILED
+    assert "is a directory" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from aileron_tui.core.settings_changes import EMPTY, apply
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.known_servers import read_server
 from aileron_tui.doors.mcp_clients import CLIENTS, McpClient, generic_entry
-from aileron_tui.doors.mcp_entries import ServerStart, new_entry, wrapped_entry
+from aileron_tui.doors.mcp_entries import ServerStart, new_entry
 from aileron_tui.doors.mcp_setup import OWN, ClientSettings, proxied_words, proxy_words, server_words
 from aileron_tui.doors.setup_plan import SetupContext
 
@@ -45,9 +45,9 @@ def _start(options: argparse.Namespace, context: SetupContext) -> ServerStart:
 def _print_for(client: McpClient, options: argparse.Namespace, context: SetupContext) -> None:
     path = client.path(context)
     if options.wrap:
-        listed = ClientSettings(client, context, None).listed
-        ClientSettings(client, context, None).start(options.wrap, context)  # refuses what cannot be wrapped
-        wanted = wrapped_entry(client, options.wrap, listed[options.wrap], proxy_words(context, options.name, client))
+        settings = ClientSettings(client, context, None, options.wrap)
+        settings.start(options.wrap, context)  # refuses what cannot be wrapped
+        wanted = settings.wrapped(options.wrap, proxy_words(context, options.name, client)).wanted
     elif options.name == OWN:
         wanted = new_entry(client, OWN, server_words(context, client))
     else:

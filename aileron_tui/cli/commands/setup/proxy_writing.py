@@ -50,6 +50,7 @@ class _Target:
     client: McpClient | None = None
     file: PlannedFile | None = None
     known: SetupRecord | None = None
+    wraps: bool = False
 
 
 def run(options: argparse.Namespace, context: SetupContext) -> int:
@@ -95,7 +96,7 @@ def _target(options: argparse.Namespace, context: SetupContext, pinned: KnownSer
     client, entry = CLIENTS[options.client], options.wrap or options.name
     name = McpName(client.word, options.name, entry)
     known = known_record(context.data, name.word, context)
-    settings = ClientSettings(client, context, known)
+    settings = ClientSettings(client, context, known, options.wrap)
     if options.wrap:
         start = settings.start(entry, context)
         plan = settings.wrapped(entry, proxy_words(context, options.name, client))
@@ -104,7 +105,7 @@ def _target(options: argparse.Namespace, context: SetupContext, pinned: KnownSer
         plan = settings.added(entry, proxied_words(context, options.name, start, client))
     file = planned(plan, known_file(known, plan.path))
     check_places([file], context)
-    return _Target(context, name, start, client, file, known)
+    return _Target(context, name, start, client, file, known, wraps=bool(options.wrap))
 
 
 def _known_start(name: str, given: ServerStart, pinned: KnownServer | None) -> ServerStart:
@@ -119,7 +120,11 @@ def _known_start(name: str, given: ServerStart, pinned: KnownServer | None) -> S
 def _listed(target: _Target) -> tuple[PinnedTool, ...]:
     start = target.start
     words = shell_words(start.command) if start.command else start.url
-    tell(f"Starting the server once to list its tools: {inline(words)} …")
+    tell(f"The server is {'started' if start.command else 'asked'} once, to list its tools: {inline(words)}")
+    if start.env:
+        tell(f"  with the variables {inline(', '.join(sorted(start.env)))}")
+    if target.wraps and not said_yes("Start it?"):  # the command is not one that the user has just typed
+        raise NotDecided("nothing was changed")
     return listed_tools(start)
 
 

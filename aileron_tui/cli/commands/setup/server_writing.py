@@ -1,6 +1,7 @@
 """Gives an MCP client the server of this program: shows what would change, asks, writes it, and tries it."""
 
 import argparse
+from importlib.util import find_spec
 
 from aileron_tui.cli import confirmation
 from aileron_tui.cli.commands.setup.agent_access import access_with_rules, give_access
@@ -10,6 +11,7 @@ from aileron_tui.cli.commands.setup.settings_writing import check_places, known_
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.cli.output import print_lines
 from aileron_tui.cli.source_options import unlocked_key
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import utc_now
 from aileron_tui.doors.agent_programs import check_command
 from aileron_tui.doors.mcp_clients import CLIENTS
@@ -31,6 +33,9 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     confirmation.check_terminal(load_config(here.config).policy, "setting up an MCP client")
     key_store.choose(here.keys, options.key)
     check_command(context.command)
+    if find_spec("mcp") is None:
+        hint = "Install it with `pip install 'aileron-tui[mcp]'`."
+        raise AileronError("the MCP server needs the package mcp, which is not installed", hint=hint)
     name = McpName(client.word, OWN, OWN)
     known = known_record(here.data, name.word, context)
     words = server_words(context, client)

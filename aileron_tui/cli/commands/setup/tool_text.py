@@ -12,7 +12,7 @@ from aileron_tui.core.tool_changes import ToolChanges
 from aileron_tui.core.visible_text import inline, quoted
 
 _QUOTE: Final = "    > "
-_LONGEST: Final = 300
+_LONGEST: Final = 1000
 _MOST_CHANGES: Final = 20
 
 
