@@ -13,7 +13,7 @@ from aileron_tui.core.tool_changes import tool_changes
 from aileron_tui.doors.agent_programs import check_command
 from aileron_tui.doors.executor import approvers_of
 from aileron_tui.doors.known_servers import KnownServer, read_server, server_names
-from aileron_tui.doors.mcp_entries import ServerStart, entries, existing_start, start_words
+from aileron_tui.doors.mcp_entries import ServerStart, entries, existing_start, filled_words, start_words
 from aileron_tui.doors.mcp_listing import listed_tools
 from aileron_tui.doors.mcp_setup import McpName, changed_client, proxy_words, read_name, server_words
 from aileron_tui.doors.settings_file import undone
@@ -65,10 +65,23 @@ def _client(here: Paths, name: McpName, record: SetupRecord, env: Mapping[str, s
     elif start_words(entry)[: len(expected)] != expected:
         what = "aileron-tui mcp" if name.is_own else "the proxy, so its tools are called without asking"
         yield Check(id_, Status.FAIL, f"the server {name.entry} in {path} does not start {what}", fix=again)
+    elif not name.is_own and _starts_another(here, name, start_words(entry)[len(expected) :], env):
+        words = f"the server {name.entry} in {path} starts another command than the one that was set up"
+        yield Check(id_, Status.WARN, words, fix=again)
     else:
         yield Check(id_, Status.OK, f"{client.title} starts {name.entry} as it was set up", str(path))
     if name.is_own:
         yield token(f"{id_}.token", record.agent, here, again)
+
+
+def _starts_another(here: Paths, name: McpName, words: tuple[str, ...], env: Mapping[str, str]) -> bool:
+    """Whether the words after those of the proxy start another server than the one whose tools were pinned."""
+    try:
+        known = read_server(here.data, name.server)
+        filled = filled_words(words, env)
+    except AileronError:
+        return False  # other checks say so
+    return filled not in ((), ("--", *known.command), ("--url", known.url))
 
 
 def _again(name: McpName, record: SetupRecord) -> str:

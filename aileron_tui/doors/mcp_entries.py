@@ -98,6 +98,11 @@ def existing_start(client: McpClient, name: str, listed: JsonObject, env: Mappin
     )
 
 
+def filled_words(words: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, ...]:
+    """Words of an entry with the values of their variables. Raises SettingsFault if one is not known here."""
+    return tuple(map(_Filled("", "the client", env).text, words))
+
+
 def new_entry(client: McpClient, name: str, words: tuple[str, ...]) -> tuple[Wanted, ...]:
     """What a client's settings are to have for a new server."""
     return (Wanted("set", client.place(name), client.entry(words)),)

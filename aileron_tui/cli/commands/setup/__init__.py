@@ -42,7 +42,9 @@ def _shared_arguments(parser: argparse.ArgumentParser) -> None:
 def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--client", metavar="CLIENT", choices=list(CLIENTS), help=f"which client: {', '.join(CLIENTS)}")
     parser.add_argument("--name", metavar="NAME", default="", help="the server's name at the gate")
-    parser.add_argument("--agent", metavar="NAME", default="", help="the agent that asks; default: mcp or mcp-NAME")
+    parser.add_argument(
+        "--agent", metavar="NAME", default="", help="the agent that asks; default: CLIENT-mcp or mcp-NAME"
+    )
     parser.add_argument("--policy", metavar="FILE", default="", help="the policy file with the server's previews")
     parser.add_argument("--url", metavar="URL", default="", help="put the server at this URL behind the gate")
     parser.add_argument("--wrap", metavar="NAME", default="", help="put a server of the client behind the gate")

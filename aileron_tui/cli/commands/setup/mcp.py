@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
         write_error(*why)
         return USAGE
     options.name = options.name or OWN
-    agent = options.agent or (f"mcp-{options.name}" if proxied else "mcp")
+    agent = options.agent or _agent(options, proxied)
     if not is_agent_name(agent) or is_reserved(agent):
         write_error("not a valid name for an agent", repr(agent), NAME_RULE)
         return USAGE
@@ -34,6 +34,13 @@ def run(options: argparse.Namespace) -> int:
     step = step or ("proxy_writing" if proxied else "server_writing" if options.client else "mcp_printing")
     code: int = import_module(f"aileron_tui.cli.commands.setup.{step}").run(options, context)
     return code
+
+
+def _agent(options: argparse.Namespace, proxied: bool) -> str:
+    """The name of the agent that asks. Clients that shared one could fetch each other's results."""
+    if proxied:
+        return f"mcp-{options.name}"
+    return f"{options.client}-mcp" if options.client else "mcp"
 
 
 def _misuse(options: argparse.Namespace, proxied: bool) -> tuple[str, ...]:
