@@ -92,7 +92,7 @@ class BadMessage(Exception):
         self.id = id_
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ClientMessage:
     """What a client sent. `line` is what may be passed on."""
 
@@ -109,7 +109,7 @@ class ClientMessage:
         return meta if isinstance(meta, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ServerMessage:
     """What a server sent. `body` is None if it is not JSON.
 
@@ -129,6 +129,8 @@ class ServerMessage:
     def is_disguised(self) -> bool:
         """Whether a key differs from one of JSON-RPC only in its case, which some readers ignore."""
         body = self.body or {}
+        if body.keys() <= _MEMBERS:
+            return False
         return any(key not in _MEMBERS and key.casefold() in _MEMBERS for key in body)
 
     @property

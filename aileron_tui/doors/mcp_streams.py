@@ -8,7 +8,8 @@ from typing import Final
 
 from aileron_tui.core.mcp_messages import LONGEST_LINE
 
-READ_SIZE: Final = 256 * 1024
+READ_SIZE: Final = 64 * 1024
+"""What a pipe holds. Memory for larger reads would be fetched from the system each time."""
 _ATOMIC: Final = 4096
 """Bytes that a pipe takes without blocking once it is writable."""
 
@@ -85,28 +86,39 @@ class LineWriter:
         """Writes data, now or when the reader has read what was written before."""
         if self.is_closed or not data:
             return
-        self._parts.append(memoryview(data))
-        self._size += len(data)
-        if len(self._parts) == 1:
-            self.write()
+        count = 0
+        if not self._parts:
+            count = self._write(data)
+            if count == len(data) or self.is_closed:
+                return
+        self._parts.append(memoryview(data)[count:])
+        self._size += len(data) - count
 
     def write(self) -> None:
         """Writes as much as is possible without waiting. If nobody will ever read it, it is dropped."""
+        while self._parts:
+            data = self._parts[0]
+            count = self._write(data)
+            if not count:
+                return
+            self._size -= count
+            if count == len(data):
+                self._parts.popleft()
+            else:
+                self._parts[0] = data[count:]
+
+    def _write(self, data: bytes | memoryview) -> int:
+        """How many bytes could be written now."""
         try:
-            while self._parts:
-                if not self._is_own and not self._poll.poll(0):
-                    return
-                data = self._parts[0]
-                count = os.write(self.descriptor, data if self._is_own else data[:_ATOMIC])
-                self._size -= count
-                if count == len(data):
-                    self._parts.popleft()
-                else:
-                    self._parts[0] = data[count:]
+            if self._is_own:
+                return os.write(self.descriptor, data)
+            if self._poll.poll(0):
+                return os.write(self.descriptor, data if len(data) <= _ATOMIC else data[:_ATOMIC])
         except BlockingIOError:
-            return
+            return 0
         except OSError:
             self.drop()
+        return 0
 
     def drop(self) -> None:
         """Gives up: nobody reads this pipe any more."""
