@@ -94,7 +94,8 @@ def _calls(commands: tuple[list[str], list[str]]) -> Result:
         for start in range(0, CALLS, _ROUND):
             for client, into in zip(clients, times, strict=True):
                 into.extend(client.call(number) for number in range(start, start + _ROUND))
-    ours, base = (statistics.median(some[_ROUND:]) for some in times)
+    # Each hop wakes another process, so whatever else runs here would count most in a median.
+    ours, base = (statistics.quantiles(some[_ROUND:], n=10)[0] for some in times)
     note = f"{ours * 1e6:.0f} µs and {base * 1e6:.0f} µs"
     return against("MCP request through the proxy / through a bare pipe", ours, base, LIMIT, note)
 

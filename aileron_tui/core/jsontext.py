@@ -189,9 +189,10 @@ def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
 
 def _check(value: Json, text: str, limits: JsonLimits, has_double: bool) -> None:
     """Checks a parsed value. Walks through it only if the text may break a limit or contain something invalid."""
-    openings = text.count("[") + text.count("{")
-    surrogates = _SURROGATE_ESCAPE.search(text) is not None
-    crowded = openings + text.count(",") + 1 > limits.count
+    size = len(text)
+    openings = text.count("[") + text.count("{") if size >= min(limits.depth, limits.count) else 0
+    surrogates = "\\u" in text and _SURROGATE_ESCAPE.search(text) is not None
+    crowded = size >= limits.count and openings + text.count(",") + 1 > limits.count
     if not (has_double or surrogates or crowded or openings >= limits.depth):
         return
     for count, (path, depth, node) in enumerate(walk(value), start=1):

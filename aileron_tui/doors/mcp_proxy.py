@@ -24,9 +24,11 @@ from aileron_tui.core.mcp_messages import (
     MessageKind,
     RequestId,
     ServerMessage,
+    certain_id,
     error_line,
     id_key,
     one_line,
+    plain_request,
     read_client_line,
     read_server_line,
     tool_error_line,
@@ -69,6 +71,7 @@ class _Sent:
         self.grant = grant
         self.cursor = cursor
         self.is_cancelled = False
+        self.is_plain = grant is None and cursor is None
 
 
 class McpProxy:
@@ -87,6 +90,11 @@ class McpProxy:
 
     def from_client(self, line: bytes, end: bytes = b"\n") -> None:
         """Takes a line of the client. `end` is the newline after it, b"" for the rest at the end of the input."""
+        key = plain_request(line)
+        if key is not None and key not in self._open and len(self._open) < _MOST_OPEN and not self._own.owns(key[1]):
+            self._open[key] = _Sent()
+            self._lines.to_server(line + end)
+            return
         try:
             message = read_client_line(line)
             match message.kind:
@@ -149,6 +157,10 @@ class McpProxy:
 
     def from_server(self, line: bytes, end: bytes = b"\n") -> None:
         """Takes a line of the server. `end` is the newline after it, b"" for the rest at the end of its output."""
+        if (key := certain_id(line)) and isinstance(sent := self._open.get(key), _Sent) and sent.is_plain:
+            del self._open[key]
+            self._lines.to_client(line + end)
+            return
         messages = read_server_line(line)
         passed = [self._passed(message, line) for message in messages]
         if passed.count(None) == len(passed):

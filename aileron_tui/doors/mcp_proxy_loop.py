@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from aileron_tui.core.mcp_messages import PARSE_ERROR, error_line
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.mcp_child import STEP_SECONDS, ServerProcess
-from aileron_tui.doors.mcp_streams import READ_SIZE, LineReader, LineWriter
+from aileron_tui.doors.mcp_streams import READ_SIZE, LineReader, output_writer
 
 _INPUT: Final = 0
 _OUTPUT: Final = 1
@@ -65,7 +65,7 @@ class ProxyLoop:
 
     def __init__(self) -> None:
         self._client_reader = LineReader()
-        self._client = LineWriter(_OUTPUT, is_own=False)
+        self._client = output_writer(_OUTPUT)
         self._child: ServerProcess | None = None
         self._remote: RemoteServer | None = None
         self._posted: deque[Callable[[], None]] = deque()
@@ -176,7 +176,7 @@ class ProxyLoop:
             if reads_client:
                 poll.register(_INPUT, select.POLLIN)
             if not client.is_closed:
-                poll.register(_OUTPUT, 0 if client.is_empty else select.POLLOUT)
+                poll.register(client.descriptor, 0 if client.is_empty else select.POLLOUT)
             if child is not None and reads_server:
                 poll.register(child.output, select.POLLIN)
             if child is not None and writes_server:
@@ -190,7 +190,7 @@ class ProxyLoop:
                 os.read(self._wakes, READ_SIZE)
         elif descriptor == _INPUT:
             self._read_client(messages)
-        elif descriptor == _OUTPUT:
+        elif descriptor == self._client.descriptor:
             if event & _GONE:
                 self._client.drop()
                 self._client_gone(messages)
@@ -242,7 +242,7 @@ class ProxyLoop:
         """Writes what is left for the client, if it reads it."""
         end = time.monotonic() + seconds
         poll = select.poll()
-        poll.register(_OUTPUT, select.POLLOUT)
+        poll.register(self._client.descriptor, select.POLLOUT)
         while not self._client.is_empty and (left := end - time.monotonic()) > 0:
             if poll.poll(left * 1000):
                 self._client.write()

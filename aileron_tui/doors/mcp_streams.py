@@ -2,8 +2,9 @@
 
 import os
 import select
+import stat
 from collections import deque
-from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from aileron_tui.core.mcp_messages import LONGEST_LINE
@@ -24,14 +25,17 @@ class LineReader:
         self._size = 0
         self._is_too_long = False
 
-    def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """Yields the lines that are complete now, without their newline; None for one that was too long."""
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            yield self._finish(data[start:end])
-            start = end + 1
-        if start < len(data):
-            self._add(data[start:])
+    def feed(self, data: bytes) -> list[bytes | None]:
+        """The lines that are complete now, without their newline; None for one that was too long."""
+        first, *others = data.split(b"\n")
+        if not others:
+            self._add(first)
+            return []
+        rest = others.pop()
+        lines = [self._finish(first), *others]
+        if rest:
+            self._add(rest)
+        return lines
 
     def rest(self) -> bytes | None:
         """What is left at the end of the input: b"" if nothing is, None if it was too long."""
@@ -133,3 +137,12 @@ class LineWriter:
             if self.descriptor >= 0:
                 os.close(self.descriptor)
                 self.descriptor = -1
+
+
+def output_writer(descriptor: int) -> LineWriter:
+    """A writer for a pipe that we were given. On Linux it is opened again, so that its mode is ours alone."""
+    if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        with suppress(OSError):
+            own = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            return LineWriter(own, is_own=True)
+    return LineWriter(descriptor, is_own=False)
