@@ -83,7 +83,7 @@ configuration: $(READY) ## write docs/configuration.md from the definitions of t
 lock: $(READY) ## update requirements.lock
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
-	  --extra dev pyproject.toml -o requirements.lock
+	  --extra dev --extra mcp pyproject.toml -o requirements.lock
 
 clean: ## remove the environment and all caches
 	@rm -rf .venv .agents dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -63,14 +63,7 @@ class GateLink:
         if (user := foreign_listener(self._socket)) is not None:
             raise NoGate(f"refused to use the program at {found.url}", f"it belongs to user {user}, not to you", START)
         _, health = self._exchange("GET", "/v1/health", "", None)
-        instance = health.get("instance")
-        if health.get("service") != "aileron" or not isinstance(instance, str):
-            raise InvalidReply(f"the program at {found.url} is not a gate", hint=START)
-        if found.instance not in ("", instance):
-            raise NoGate("another gate has taken the place of the one of this home", found.url, AGAIN)
-        if health.get("status") == "failing":
-            reason = health.get("reason")
-            raise NoGate("the gate is not working", reason if isinstance(reason, str) else "it gives no reason", AGAIN)
+        check_health(found, health)
 
     def _exchange(self, method: str, path: str, fields: str, body: JsonObject | None) -> tuple[int, JsonObject]:
         data = b""
@@ -92,7 +85,7 @@ class GateLink:
                 raise _invalid("its header is too long")
             self._receive()
         head, _, self._unread = self._unread.partition(b"\r\n\r\n")
-        status, length = _read_head(head)
+        status, length = read_head(head)
         while len(self._unread) < length:
             self._receive()
         body, self._unread = self._unread[:length], self._unread[length:]
@@ -118,6 +111,18 @@ class GateLink:
         self._socket.settimeout(left)
 
 
+def check_health(found: FoundGate, health: JsonObject) -> None:
+    """Refuses a program that is not the gate that was found, or a gate that cannot do its work."""
+    instance = health.get("instance")
+    if health.get("service") != "aileron" or not isinstance(instance, str):
+        raise InvalidReply(f"the program at {found.url} is not a gate", hint=START)
+    if found.instance not in ("", instance):
+        raise NoGate("another gate has taken the place of the one of this home", found.url, AGAIN)
+    if health.get("status") == "failing":
+        reason = health.get("reason")
+        raise NoGate("the gate is not working", reason if isinstance(reason, str) else "it gives no reason", AGAIN)
+
+
 def _connect(found: FoundGate, deadline: float) -> socket.socket:
     address = read_address(found.url)
     try:
@@ -137,8 +142,8 @@ def _connect(found: FoundGate, deadline: float) -> socket.socket:
         raise NoGate(f"cannot connect to {found.url}", str(error), "Check its address and certificate.") from None
 
 
-def _read_head(head: bytes) -> tuple[int, int]:
-    """The status and the length of the body."""
+def read_head(head: bytes, largest: int = _LARGEST_BODY) -> tuple[int, int]:
+    """The status and the length of the body of a reply. Raises InvalidReply."""
     first, *lines = head.split(b"\r\n")
     version, _, rest = first.partition(b" ")
     status = rest[:3]
@@ -159,7 +164,7 @@ def _read_head(head: bytes) -> tuple[int, int]:
         return number, 0
     if len(lengths) != 1 or not lengths[0].isdigit() or len(lengths[0]) > 12:
         raise _invalid("it does not say how long it is")
-    if (length := int(lengths[0])) > _LARGEST_BODY:
+    if (length := int(lengths[0])) > largest:
         raise _invalid(f"it has {length:,} bytes")
     return number, length
 

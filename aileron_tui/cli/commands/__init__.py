@@ -6,6 +6,7 @@ COMMANDS = {
     "setup": "put a coding agent behind the gate, or take that back",
     "run": "call an action as an agent does",
     "hook": "answer a hook of a coding agent; agents run it",
+    "mcp": "serve the actions to an MCP client; MCP clients run it",
     "list": "list the waiting requests",
     "show": "show one request",
     "approve": "approve a waiting request",

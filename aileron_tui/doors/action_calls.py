@@ -1,0 +1,260 @@
+"""Calls of actions for an agent that waits: made, waited for, fetched later, and withdrawn when nobody wants them."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from aileron_tui.core.action_answers import (
+    UNFINISHED,
+    ToolAnswer,
+    lost,
+    no_status,
+    not_called,
+    read_answer,
+    read_status,
+    refused_token,
+    still_waiting,
+    unknown_request,
+    wrong_arguments,
+)
+from aileron_tui.core.action_tools import ActionTools, action_tools
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.values import dataclass
+from aileron_tui.doors.gate_exchange import LARGEST_CALL, GateCall, NotSent, exchange
+from aileron_tui.files.agent_tokens import read_token, token_path
+from aileron_tui.files.paths import paths
+from aileron_tui.files.private_files import PrivateFileError
+from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, RuntimeFault
+from aileron_tui.runtime.gate_discovery import discover
+
+_LONGEST_WAIT: Final = 300
+"""For how many seconds a gate holds the reply to a call."""
+
+_RUN_SECONDS: Final = 95.0
+"""How much longer the reply may take, because an action that was approved at the last moment still runs."""
+
+_POLL_SECONDS: Final = 1.0
+_WITHDRAW_SECONDS: Final = 2.0
+_LONGEST_FIELD: Final = 200
+_LONGEST_ID: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class GateAccess:
+    """How an agent reaches its gate. With `data`, the gate is the one of that data folder."""
+
+    agent: str
+    data: Path | None = None
+    url: str = ""
+    token_file: Path | None = None
+
+    async def ask(self, call: GateCall) -> tuple[int, JsonObject]:
+        """Makes one exchange with the gate as it is now: it may have been restarted, and the token replaced."""
+        data = self.data or paths().data
+        try:
+            found = discover(self.url, data)
+        except NoGate as error:
+            raise NotSent(error.title, error.detail, error.hint) from None
+        if self.token_file is None and self.url and not found.instance:
+            raise NotSent("there is no token for this gate", self.url, "Pass the agent's token file with --token-file.")
+        return await exchange(found, self._token(data), call)
+
+    def _token(self, data: Path) -> str:
+        try:
+            return read_token(self.token_file or token_path(data, self.agent))
+        except PrivateFileError as error:
+            hint = f"The user can run `aileron-tui agent add {self.agent}`."
+            raise NotSent(f"the token of agent {self.agent} cannot be read", str(error), hint) from None
+
+
+class ActionCalls:
+    """The calls of one client. `hold` is for how many seconds a call may wait before it is answered with its id."""
+
+    def __init__(self, access: GateAccess, hold: int) -> None:
+        self._access = access
+        self._hold = hold
+        self._waiters: Counter[str] = Counter()
+        self._unfinished: dict[str, str] = {}
+        """The action of each call that the client was told to fetch later, by its id."""
+        self._ids: dict[str, str] = {}
+        """The ids of these calls, by the hash of what was called."""
+        self._withdrawing: set[asyncio.Task[None]] = set()
+
+    async def tools(self) -> ActionTools:
+        """The actions of the gate as tools. Raises AileronError."""
+        status, reply = await self._access.ask(GateCall("GET", "/v1/actions", {}))
+        if status != 200:
+            raise AileronError("the gate does not list its actions", _refusal(status, reply, self._access.agent))
+        return action_tools(reply)
+
+    async def status(self) -> ToolAnswer:
+        """What the gate says about this agent."""
+        try:
+            status, reply = await self._access.ask(GateCall("GET", "/v1/agent", {}))
+        except RuntimeFault as error:
+            return no_status(error)
+        if status == 401:
+            return refused_token(self._access.agent)
+        if status != 200:
+            return no_status(InvalidReply("the gate sent an error", _refusal(status, reply, self._access.agent)))
+        return read_status(reply, self._hold)
+
+    async def call(self, action: str, args: JsonObject, says: str) -> ToolAnswer:
+        """Calls an action and waits for its end. Cancelling this withdraws the call, unless others wait for it too."""
+        try:
+            written = json.dumps([action, args], sort_keys=True, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            return wrong_arguments(f"they cannot be written as JSON ({type(error).__name__})")
+        if len(written) > LARGEST_CALL:
+            return wrong_arguments(f"they have {len(written):,} bytes; the gate accepts at most {LARGEST_CALL:,}")
+        end, what = time.monotonic() + self._hold, sha256(written).hexdigest()
+        known = self._ids.get(what, "")
+        try:
+            with self._waiting_for(known):
+                status, reply = await self._run(action, args, says)
+        except asyncio.CancelledError:
+            self._withdraw_unwanted(known)
+            raise
+        except NotSent as error:
+            return not_called(action, error)
+        except (NoReply, InvalidReply) as error:
+            return lost(action, error)
+        if status == 401:
+            return refused_token(self._access.agent)
+        id_ = reply.get("approval_id")
+        if status != 202 and not (status == 200 and reply.get("status") in UNFINISHED):
+            self._finished(known)
+            return read_answer(action, status, reply)
+        if not isinstance(id_, str) or not 0 < len(id_) <= _LONGEST_ID:
+            return lost(action, InvalidReply("the gate sent an invalid reply", "its approval_id is missing or invalid"))
+        self._unfinished[id_], self._ids[what] = action, id_
+        try:
+            return await self._wait(action, id_, reply, end)
+        except asyncio.CancelledError:
+            self._withdraw_unwanted(id_)
+            raise
+
+    async def result(self, id_: str) -> ToolAnswer:
+        """Waits for the end of a call that was made before."""
+        if not 0 < len(id_) <= _LONGEST_ID:
+            return unknown_request(id_[:_LONGEST_ID])
+        action = self._unfinished.get(id_, "the action")
+        return await self._wait(action, id_, {}, time.monotonic() + self._hold)
+
+    async def withdraw_all(self) -> None:
+        """Withdraws every call whose result nobody will fetch, because the client has gone."""
+        for id_ in tuple(self._unfinished):
+            self._start_withdrawing(id_)
+        await asyncio.gather(*self._withdrawing)
+
+    async def _run(self, action: str, args: JsonObject, says: str) -> tuple[int, JsonObject]:
+        """Calls an action. If the token was replaced meanwhile, calls again with the new one, which joins the call."""
+        wait = max(1, min(self._hold, _LONGEST_WAIT))
+        fields = {"Prefer": f"wait={wait}", **_claims(says)}
+        path = f"/v1/actions/{quote(action, safe='')}/run"
+        call = GateCall("POST", path, fields, {"args": args}, wait + _RUN_SECONDS)
+        status, reply = await self._access.ask(call)
+        if status == 401:
+            await asyncio.sleep(_POLL_SECONDS)  # the new token is written after the old one was ended
+            status, reply = await self._access.ask(call)
+        return status, reply
+
+    async def _wait(self, action: str, id_: str, reply: JsonObject, end: float) -> ToolAnswer:
+        """Waits for the end of a call until the time is over, also if the gate is restarted meanwhile."""
+        problem = ""
+        with self._waiting_for(id_):
+            while True:
+                left = end - time.monotonic()
+                if left <= 0 and reply:
+                    return still_waiting(action, id_, reply, problem)
+                began = time.monotonic()
+                try:
+                    status, reply = await self._poll(id_, left)
+                except RuntimeFault as error:
+                    if left <= 0 or not (reply or id_ in self._unfinished):
+                        return no_status(error)
+                    problem, reply = str(error), reply or {"status": "pending_approval"}
+                else:
+                    if answer := self._ended(action, id_, status, reply):
+                        return answer
+                    problem = "" if status == 200 else f"status {status}"
+                pause = _POLL_SECONDS - (time.monotonic() - began)
+                await asyncio.sleep(max(0.0, min(pause, end - time.monotonic())))
+
+    async def _poll(self, id_: str, left: float) -> tuple[int, JsonObject]:
+        wait = max(1, min(int(left), _LONGEST_WAIT))
+        path = f"/v1/action-approvals/{quote(id_, safe='')}/result"
+        return await self._access.ask(GateCall("GET", path, {"Prefer": f"wait={wait}"}, seconds=wait + _RUN_SECONDS))
+
+    def _ended(self, action: str, id_: str, status: int, reply: JsonObject) -> ToolAnswer | None:
+        """The answer if a call has ended, None if it has not or if nobody can say at the moment."""
+        if status == 401:
+            return refused_token(self._access.agent)
+        if status not in (200, 404) or reply.get("status") in UNFINISHED:
+            return None
+        self._finished(id_)
+        if status == 404 or reply.get("status") == "allowed":  # an answer for the program that asked about a tool call
+            return unknown_request(id_)
+        return read_answer(action, status, reply)
+
+    def _finished(self, id_: str) -> None:
+        self._unfinished.pop(id_, None)
+        self._ids = {what: other for what, other in self._ids.items() if other != id_}
+
+    @contextmanager
+    def _waiting_for(self, id_: str) -> Iterator[None]:
+        self._waiters[id_] += 1
+        try:
+            yield
+        finally:
+            self._waiters[id_] -= 1
+
+    def _withdraw_unwanted(self, id_: str) -> None:
+        """Withdraws a call that was cancelled, unless somebody else waits for it."""
+        if id_ in self._unfinished and not self._waiters[id_]:
+            self._start_withdrawing(id_)
+
+    def _start_withdrawing(self, id_: str) -> None:
+        """Withdraws a call in a task of its own, because the one that was cancelled cannot wait any more."""
+        self._finished(id_)
+        task = asyncio.create_task(self._withdraw(id_))
+        self._withdrawing.add(task)
+        task.add_done_callback(self._withdrawing.discard)
+
+    async def _withdraw(self, id_: str) -> None:
+        """Withdraws a call, if it is still waiting and the gate can be asked."""
+        call = GateCall("DELETE", f"/v1/action-approvals/{quote(id_, safe='')}", {}, seconds=_WITHDRAW_SECONDS)
+        try:
+            async with asyncio.timeout(_WITHDRAW_SECONDS):
+                await self._access.ask(call)
+        except (RuntimeFault, TimeoutError):
+            return
+
+
+def _refusal(status: int, reply: JsonObject, agent: str) -> str:
+    if status == 401:
+        return f"it does not accept the token of agent {agent}"
+    match reply:
+        case {"error": {"message": str(message)}}:
+            return message
+    return f"status {status}"
+
+
+def _claims(says: str) -> Mapping[str, str]:
+    """The header fields in which the client describes itself. They are shown as claims."""
+    try:
+        folder = str(Path.cwd())
+    except OSError:
+        folder = ""
+    found = {"X-Aileron-Agent": says[:_LONGEST_FIELD], "X-Aileron-Folder": folder}
+    return {
+        name: value for name, value in found.items() if value and value.isprintable() and len(value) <= _LONGEST_FIELD
+    }
