@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -44,7 +45,7 @@ _RUN_SECONDS: Final = 95.0
 _POLL_SECONDS: Final = 1.0
 _WITHDRAW_SECONDS: Final = 2.0
 _LONGEST_FIELD: Final = 200
-_LONGEST_ID: Final = 128
+_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class ActionCalls:
         if status != 202 and not (status == 200 and reply.get("status") in UNFINISHED):
             self._finished(known)
             return read_answer(action, status, reply)
-        if not isinstance(id_, str) or not 0 < len(id_) <= _LONGEST_ID:
+        if not isinstance(id_, str) or not _ID.fullmatch(id_):
             return lost(action, InvalidReply("the gate sent an invalid reply", "its approval_id is missing or invalid"))
         self._unfinished[id_], self._ids[what] = action, id_
         try:
@@ -144,8 +145,8 @@ class ActionCalls:
 
     async def result(self, id_: str) -> ToolAnswer:
         """Waits for the end of a call that was made before."""
-        if not 0 < len(id_) <= _LONGEST_ID:
-            return unknown_request(id_[:_LONGEST_ID])
+        if not _ID.fullmatch(id_):
+            return unknown_request(id_[:_LONGEST_FIELD])
         action = self._unfinished.get(id_, "the action")
         return await self._wait(action, id_, {}, time.monotonic() + self._hold)
 
@@ -169,25 +170,27 @@ class ActionCalls:
 
     async def _wait(self, action: str, id_: str, reply: JsonObject, end: float) -> ToolAnswer:
         """Waits for the end of a call until the time is over, also if the gate is restarted meanwhile."""
-        problem = ""
+        problem, is_new, refusals = "", bool(reply), 0
         with self._waiting_for(id_):
-            while True:
-                left = end - time.monotonic()
-                if left <= 0 and reply:
-                    return still_waiting(action, id_, reply, problem)
+            while time.monotonic() < end or not is_new:
                 began = time.monotonic()
                 try:
-                    status, reply = await self._poll(id_, left)
+                    status, found = await self._poll(id_, end - began)
                 except RuntimeFault as error:
-                    if left <= 0 or not (reply or id_ in self._unfinished):
+                    if not reply and id_ not in self._unfinished:
                         return no_status(error)
-                    problem, reply = str(error), reply or {"status": "pending_approval"}
+                    problem = str(error)
                 else:
-                    if answer := self._ended(action, id_, status, reply):
+                    refusals = refusals + 1 if status == 401 else 0
+                    if refusals > 1:  # the first time, a new token may not have been written yet
+                        return refused_token(self._access.agent)
+                    if answer := self._ended(action, id_, status, found):
                         return answer
-                    problem = "" if status == 200 else f"status {status}"
-                pause = _POLL_SECONDS - (time.monotonic() - began)
-                await asyncio.sleep(max(0.0, min(pause, end - time.monotonic())))
+                    reply, problem = (found, "") if status == 200 else (reply, f"it answered with status {status}")
+                left = end - time.monotonic()
+                is_new = left <= 0
+                await asyncio.sleep(max(0.0, min(left, began + _POLL_SECONDS - time.monotonic())))
+        return still_waiting(action, id_, reply, problem)
 
     async def _poll(self, id_: str, left: float) -> tuple[int, JsonObject]:
         wait = max(1, min(int(left), _LONGEST_WAIT))
@@ -196,12 +199,10 @@ class ActionCalls:
 
     def _ended(self, action: str, id_: str, status: int, reply: JsonObject) -> ToolAnswer | None:
         """The answer if a call has ended, None if it has not or if nobody can say at the moment."""
-        if status == 401:
-            return refused_token(self._access.agent)
-        if status not in (200, 404) or reply.get("status") in UNFINISHED:
+        if status in (401, 408, 429) or status >= 500 or reply.get("status") in UNFINISHED:
             return None
         self._finished(id_)
-        if status == 404 or reply.get("status") == "allowed":  # an answer for the program that asked about a tool call
+        if status != 200 or reply.get("status") == "allowed":  # an answer for the program that asked about a tool call
             return unknown_request(id_)
         return read_answer(action, status, reply)
 
@@ -216,6 +217,8 @@ class ActionCalls:
             yield
         finally:
             self._waiters[id_] -= 1
+            if not self._waiters[id_]:
+                del self._waiters[id_]
 
     def _withdraw_unwanted(self, id_: str) -> None:
         """Withdraws a call that was cancelled, unless somebody else waits for it."""

@@ -40,6 +40,7 @@ LARGEST_LINE: Final = 16 * 1024 * 1024
 MOST_REQUESTS: Final = 128
 
 _CHUNK: Final = 64 * 1024
+_LAST_ANSWERS_SECONDS: Final = 2.0
 _LINE_LIMITS: Final = JsonLimits(size=LARGEST_LINE, depth=200, count=2_000_000)
 
 Received: TypeAlias = SessionMessage | Exception
@@ -214,7 +215,12 @@ class StdioTransport:
             except (RuntimeError, asyncio.CancelledError):  # the loop has ended
                 return
             if not chunk:
+                self._in_loop(self._end_soon)
                 return
+
+    def _end_soon(self) -> None:
+        """Ends the conversation after the last line, even if the client does not read the answers to the others."""
+        self._loop.call_later(_LAST_ANSWERS_SECONDS, self.end)
 
     def _write_forever(self) -> None:
         """Runs in a thread of its own."""
