@@ -30,10 +30,10 @@ def server_of(served: ServedGate, home: Path, *words: str) -> StdioServerParamet
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_calls_actions(env: GateEnv, tmp_path: Path, mode: Mode) -> None:
-    progress: list[tuple[float, str | None]] = []
+    told: list[str | None] = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        progress.append((done, message))
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        told.append(message)
 
     async def call(client: Client, **args: Any) -> dict[str, Any]:
         result = await client.call_tool("send-draft", DRAFT | args, progress_callback=on_progress)
@@ -51,8 +51,7 @@ def test_the_official_client_calls_actions(env: GateEnv, tmp_path: Path, mode: M
             await asyncio.sleep(1.5)
             await answer(served, Verdict.DENY, reason="not today")
             assert (await denied)["reason"] == "not today"
-            assert progress
-            assert "send-draft" in str(progress[0][1])
+            assert "send-draft" in str(told[0])
             cancelled = asyncio.create_task(call(client))
             await waiting(served)
             cancelled.cancel()

@@ -15,10 +15,10 @@ from mcp.client.stdio import stdio_client
 
 async def main(tool: str, arguments: str, command: str, *words: str) -> None:
     """Prints the version of the SDK, the revision, the tools and the result."""
-    progress: list[str | None] = []
+    told: list[str | None] = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        progress.append(message)
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        told.append(message)
 
     server = StdioServerParameters(command=command, args=list(words), env=dict(os.environ))
     async with stdio_client(server) as (reads, writes), ClientSession(reads, writes) as session:
@@ -29,7 +29,7 @@ async def main(tool: str, arguments: str, command: str, *words: str) -> None:
             "sdk": importlib.metadata.version("mcp"),
             "revision": opened["protocolVersion"],
             "tools": [item["name"] for item in tools],
-            "progress": progress,
+            "progress": told,
             "result": result.model_dump(by_alias=True, mode="json"),
         }
     sys.stdout.write(json.dumps(found) + "\n")
