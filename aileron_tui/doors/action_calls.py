@@ -163,10 +163,13 @@ class ActionCalls:
         path = f"/v1/actions/{quote(action, safe='')}/run"
         call = GateCall("POST", path, fields, {"args": args}, wait + _RUN_SECONDS)
         status, reply = await self._access.ask(call)
-        if status == 401:
-            await asyncio.sleep(_POLL_SECONDS)  # the new token is written after the old one was ended
-            status, reply = await self._access.ask(call)
-        return status, reply
+        if status != 401:
+            return status, reply
+        await asyncio.sleep(_POLL_SECONDS)  # the new token is written after the old one was ended
+        try:
+            return await self._access.ask(call)
+        except NotSent:  # there is no new token; the first call may have been accepted
+            return status, reply
 
     async def _wait(self, action: str, id_: str, reply: JsonObject, end: float) -> ToolAnswer:
         """Waits for the end of a call until the time is over, also if the gate is restarted meanwhile."""
