@@ -12,16 +12,14 @@ from typing import Final
 from aileron_tui.core.address import read_address
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.values import dataclass
-from aileron_tui.doors.gate_link import AGAIN, START, check_health, read_head
-from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply
+from aileron_tui.doors.gate_link import LARGEST_HEAD, START, check_health, check_listener, lost, read_head, timed_out
+from aileron_tui.runtime.errors import InvalidReply, NoGate
 from aileron_tui.runtime.gate_discovery import FoundGate
-from aileron_tui.runtime.port_owner import foreign_listener
 
 LARGEST_CALL: Final = 1024 * 1024
 """How many bytes a gate accepts as the body of a call."""
 
 _CHECK_SECONDS: Final = 5.0
-_HEAD_BYTES: Final = 32 * 1024
 _LIMITS: Final = JsonLimits(size=64 * 1024 * 1024, depth=80, count=4_000_000)
 
 
@@ -51,9 +49,9 @@ async def exchange(found: FoundGate, token: str, call: GateCall) -> tuple[int, J
                 fields = {"Authorization": f"Bearer {token}", **call.fields}
                 return await _ask(found, reader, writer, _request(found, call.method, call.path, fields, data))
         except TimeoutError:
-            raise NoReply("the gate did not answer in time", hint="Check that it is running.") from None
+            raise timed_out() from None
         except (OSError, EOFError) as error:
-            raise NoReply("the gate stopped before it answered", _words(error), AGAIN) from None
+            raise lost(_words(error)) from None
     finally:
         writer.transport.abort()  # at once, also while this is being cancelled
 
@@ -63,7 +61,7 @@ async def _connect(found: FoundGate) -> tuple[asyncio.StreamReader, asyncio.Stre
     secure = ssl.create_default_context() if address.scheme == "https" else None
     try:
         async with asyncio.timeout(_CHECK_SECONDS):
-            return await asyncio.open_connection(address.host, address.port, ssl=secure, limit=_HEAD_BYTES)
+            return await asyncio.open_connection(address.host, address.port, ssl=secure, limit=LARGEST_HEAD)
     except ConnectionError:
         raise NotSent("no gate is running", f"nothing listens at {found.url}", START) from None
     except TimeoutError:
@@ -74,9 +72,8 @@ async def _connect(found: FoundGate) -> tuple[asyncio.StreamReader, asyncio.Stre
 
 async def _check(found: FoundGate, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Checks that the other end is the gate that was found. If that fails, nothing was sent."""
-    if (user := foreign_listener(writer.get_extra_info("socket"))) is not None:
-        raise NotSent(f"refused to use the program at {found.url}", f"it belongs to user {user}, not to you", START)
     try:
+        check_listener(found, writer.get_extra_info("socket"))
         async with asyncio.timeout(_CHECK_SECONDS):
             _, health = await _ask(found, reader, writer, _request(found, "GET", "/v1/health", {}, b""))
         check_health(found, health)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aileron_tui.core.action_answers import read_answer, read_status, still_waiting
+from aileron_tui.core.jsontext import JsonObject
 
 
 def failed(class_: str, **more: Any) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def test_waiting_says_how_to_go_on() -> None:
 
 
 def test_the_status_has_only_known_fields() -> None:
-    item = {"id": "act-1", "action": "a", "asked_at": "T", "expires_at": "U", "preview": "secret"}
+    item: JsonObject = {"id": "act-1", "action": "a", "asked_at": "T", "expires_at": "U", "preview": "secret"}
     answer = read_status({"agent": "mcp", "waiting": [item, 5, {}], "approved": ["x"]}, 240)
     assert "secret" not in answer.text
     assert answer.content["waiting"] == [{"approval_id": "act-1", "action": "a", "asked_at": "T", "expires_at": "U"}]
