@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from aileron_tui import cli
+from aileron_tui.cli.commands.mcp import SDK
 from aileron_tui.doors.action_calls import GateAccess
 from aileron_tui.doors.mcp_stdio import LARGEST_LINE, MOST_REQUESTS
 from tests.doors.fake_gate import fake_gate
@@ -207,8 +209,7 @@ def test_wrong_options_are_refused(tmp_path: Path, words: list[str], said: str) 
 def test_without_the_sdk_the_command_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from aileron_tui import cli  # noqa: PLC0415
-
     monkeypatch.setattr("aileron_tui.cli.commands.mcp.find_spec", lambda _: None)
     assert cli.main(["mcp"]) == 1
-    assert "pip install 'aileron-tui[mcp]'" in capsys.readouterr().err
+    assert "pip install '.[mcp]'" in capsys.readouterr().err
+    assert f'mcp = ["{SDK}"]' in (Path(__file__).parents[2] / "pyproject.toml").read_text()

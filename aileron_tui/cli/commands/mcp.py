@@ -13,7 +13,9 @@ DEFAULT_AGENT: Final = "mcp"
 DEFAULT_HOLD: Final = 240
 LONGEST_HOLD: Final = 86_400
 
-_INSTALL: Final = "Install it with `pip install 'aileron-tui[mcp]'`."
+SDK: Final = "mcp==2.3.0"
+
+_INSTALL: Final = f"Install aileron-tui with its extra: `pip install '.[mcp]'`, or add `{SDK}` to its environment."
 _BY_HAND: Final = (
     "This is an MCP server, which an MCP client starts: it expects messages on standard input. ctrl+d ends it.\n"
 )
