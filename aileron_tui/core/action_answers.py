@@ -5,6 +5,7 @@ unknown are never mixed up.
 """
 
 import json
+from collections.abc import Collection
 from typing import Final
 
 from aileron_tui.core.action_tools import RESULT_TOOL, STATUS_TOOL
@@ -79,7 +80,10 @@ def lost(action: str, error: AileronError) -> ToolAnswer:
 
 def unknown_request(approval_id: str) -> ToolAnswer:
     """The answer if this agent has no such request."""
-    message = f"This agent has made no call with the approval_id {json.dumps(approval_id)}, or its result is gone."
+    message = (
+        f"No call with the approval_id {json.dumps(approval_id)} is known here, or its result is gone. {STATUS_TOOL} "
+        "lists your calls that are waiting."
+    )
     return _error("failed", message, {"class": "not_found", "message": message})
 
 
@@ -89,17 +93,24 @@ def wrong_arguments(problem: str) -> ToolAnswer:
     return _error("refused", message, {"code": "invalid_inputs", "message": problem})
 
 
-def read_status(reply: JsonObject, hold: int) -> ToolAnswer:
-    """What the gate says about this agent and its waiting requests."""
-    waiting: list[Json] = []
+def waiting_calls(reply: JsonObject, actions: Collection[str]) -> list[JsonObject]:
+    """The waiting calls of these actions in what the gate says about an agent.
+
+    The same agent may have asked about tool calls in other ways; those are left out.
+    """
+    found: list[JsonObject] = []
     listed = reply.get("waiting")
     for item in listed if isinstance(listed, list) else ():
         match item:
-            case {"id": str(id_), "action": str(action), "asked_at": str(asked), "expires_at": str(expires)}:
-                waiting.append({"approval_id": id_, "action": action, "asked_at": asked, "expires_at": expires})
-    content: JsonObject = {"gate": "running", "waiting": waiting, "a_call_waits_up_to_seconds": hold}
-    if isinstance(agent := reply.get("agent"), str):
-        content["agent"] = agent
+            case {"id": str(id_), "action": str(name), "asked_at": str(asked), "expires_at": str(expires)}:
+                if name in actions:
+                    found.append({"approval_id": id_, "action": name, "asked_at": asked, "expires_at": expires})
+    return found
+
+
+def gate_status(agent: str, waiting: list[JsonObject], hold: int) -> ToolAnswer:
+    """What an agent is told while the gate is running."""
+    content: JsonObject = {"gate": "running", "agent": agent, "waiting": [*waiting], "a_call_waits_up_to_seconds": hold}
     return ToolAnswer(_json(content), content)
 
 

@@ -6,7 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -15,14 +15,15 @@ from urllib.parse import quote
 from aileron_tui.core.action_answers import (
     UNFINISHED,
     ToolAnswer,
+    gate_status,
     lost,
     no_status,
     not_called,
     read_answer,
-    read_status,
     refused_token,
     still_waiting,
     unknown_request,
+    waiting_calls,
     wrong_arguments,
 )
 from aileron_tui.core.action_tools import ActionTools, action_tools
@@ -87,6 +88,9 @@ class ActionCalls:
         """The action of each call that the client was told to fetch later, by its id."""
         self._ids: dict[str, str] = {}
         """The ids of these calls, by the hash of what was called."""
+        self._known: set[str] = set()
+        """The ids that this client may ask for: of its own calls, and of those that the status has listed."""
+        self._actions: frozenset[str] = frozenset()
         self._withdrawing: set[asyncio.Task[None]] = set()
 
     async def tools(self) -> ActionTools:
@@ -94,7 +98,9 @@ class ActionCalls:
         status, reply = await self._access.ask(GateCall("GET", "/v1/actions", {}))
         if status != 200:
             raise AileronError("the gate does not list its actions", _refusal(status, reply, self._access.agent))
-        return action_tools(reply)
+        tools = action_tools(reply)
+        self._actions = frozenset(tools.actions.values())
+        return tools
 
     async def status(self) -> ToolAnswer:
         """What the gate says about this agent."""
@@ -106,7 +112,12 @@ class ActionCalls:
             return refused_token(self._access.agent)
         if status != 200:
             return no_status(InvalidReply("the gate sent an error", _refusal(status, reply, self._access.agent)))
-        return read_status(reply, self._hold)
+        if not self._actions:
+            with suppress(AileronError):
+                await self.tools()
+        waiting = waiting_calls(reply, self._actions)
+        self._known.update(str(item["approval_id"]) for item in waiting)
+        return gate_status(self._access.agent, waiting, self._hold)
 
     async def call(self, action: str, args: JsonObject, says: str) -> ToolAnswer:
         """Calls an action and waits for its end. Cancelling this withdraws the call, unless others wait for it too."""
@@ -137,6 +148,7 @@ class ActionCalls:
         if not isinstance(id_, str) or not _ID.fullmatch(id_):
             return lost(action, InvalidReply("the gate sent an invalid reply", "its approval_id is missing or invalid"))
         self._unfinished[id_], self._ids[what] = action, id_
+        self._known.add(id_)
         try:
             return await self._wait(action, id_, reply, end)
         except asyncio.CancelledError:
@@ -144,8 +156,11 @@ class ActionCalls:
             raise
 
     async def result(self, id_: str) -> ToolAnswer:
-        """Waits for the end of a call that was made before."""
-        if not _ID.fullmatch(id_):
+        """Waits for the end of a call that was made before.
+
+        Other ids are not sent to the gate: one could belong to a tool call, whose answer is for the program that asked.
+        """
+        if id_ not in self._known:
             return unknown_request(id_[:_LONGEST_FIELD])
         action = self._unfinished.get(id_, "the action")
         return await self._wait(action, id_, {}, time.monotonic() + self._hold)

@@ -75,7 +75,7 @@ class StdioTransport:
         self._wire = wire
         self._loop = asyncio.get_running_loop()
         self._chunks: asyncio.Queue[bytes] = asyncio.Queue(4)
-        self._to_write: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
+        self._to_write: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = queue.SimpleQueue()
         self._open_ids: set[RequestId] = set()
         self.ended = asyncio.Event()
 
@@ -95,6 +95,7 @@ class StdioTransport:
             for task in (reading, writing):
                 task.cancel()
             await asyncio.gather(reading, writing, return_exceptions=True)
+            self._to_write.put(None)
             for stream in (to_server, received, from_server, to_send):
                 stream.close()
 
@@ -224,8 +225,8 @@ class StdioTransport:
 
     def _write_forever(self) -> None:
         """Runs in a thread of its own."""
-        while True:
-            line, done = self._to_write.get()
+        while item := self._to_write.get():
+            line, done = item
             rest = memoryview(line)
             try:
                 while rest:

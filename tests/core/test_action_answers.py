@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core.action_answers import read_answer, read_status, still_waiting
+from aileron_tui.core.action_answers import gate_status, read_answer, still_waiting, waiting_calls
 from aileron_tui.core.jsontext import JsonObject
 
 
@@ -84,8 +84,9 @@ def test_waiting_says_how_to_go_on() -> None:
     assert "no gate" in running.text
 
 
-def test_the_status_has_only_known_fields() -> None:
+def test_the_status_has_only_known_fields_and_only_actions() -> None:
     item: JsonObject = {"id": "act-1", "action": "a", "asked_at": "T", "expires_at": "U", "preview": "secret"}
-    answer = read_status({"agent": "mcp", "waiting": [item, 5, {}], "approved": ["x"]}, 240)
-    assert "secret" not in answer.text
-    assert answer.content["waiting"] == [{"approval_id": "act-1", "action": "a", "asked_at": "T", "expires_at": "U"}]
+    tool: JsonObject = item | {"action": "Bash"}
+    waiting = waiting_calls({"agent": "mcp", "waiting": [item, tool, 5, {}], "approved": ["x"]}, {"a"})
+    assert waiting == [{"approval_id": "act-1", "action": "a", "asked_at": "T", "expires_at": "U"}]
+    assert gate_status("mcp", waiting, 240).content["waiting"] == waiting

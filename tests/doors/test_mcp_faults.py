@@ -166,10 +166,18 @@ def test_a_program_that_is_not_the_gate_gets_no_token(tmp_path: Path) -> None:
     talk(tmp_path, work)
 
 
-def test_the_answer_to_a_tool_call_is_not_passed_on(tmp_path: Path) -> None:
+def test_the_answer_to_a_tool_call_is_not_fetched(tmp_path: Path) -> None:
     async def work(gate: FakeGate, client: RawClient) -> None:
+        times = {"asked_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-01T00:05:00Z"}
+        gate.waiting = [{"id": "act-1", "action": "Bash", **times}, {"id": "act-2", "action": "send-draft", **times}]
+        listed = (await client.call("aileron_status"))["waiting"]
+        assert [item["approval_id"] for item in listed] == ["act-2"]
+        gate.received.clear()
+        for id_ in ("act-1", "act-3"):
+            assert (await client.call("aileron_result", {"approval_id": id_}))["error"]["class"] == "not_found"
+        assert gate.received == []
         gate.answer = lambda _: (200, {"status": "allowed", "input": {"command": "date"}, "decision": {"secret": 1}})
-        result = await client.call("aileron_result", {"approval_id": "act-1"})
+        result = await client.call("aileron_result", {"approval_id": "act-2"})
         assert result["error"]["class"] == "not_found"
         assert "secret" not in result["told"]
 

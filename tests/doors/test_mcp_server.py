@@ -230,10 +230,9 @@ def test_a_revoked_token_is_said(env: GateEnv, tmp_path: Path) -> None:
             async with conversation(access_to(served.url, other)) as client:
                 await client.handshake()
                 assert set(await client.tools()) == {"aileron_result", "aileron_status"}
-                for tool, args in (("aileron_status", {}), ("aileron_result", {"approval_id": "act-1"})):
-                    result = await client.call(tool, args)
-                    assert result["is_error"]
-                    assert "aileron-tui agent rotate default" in result["told"]
+                status = await client.call("aileron_status")
+                assert (status["status"], status["is_error"]) == ("token_refused", True)
+                assert "aileron-tui agent rotate default" in status["told"]
                 assert "does not accept the token" in (await client.call("send-draft", DRAFT))["told"]
 
     run_async(main())

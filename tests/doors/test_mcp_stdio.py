@@ -98,37 +98,40 @@ def test_the_revision_without_a_handshake_needs_its_fields(tmp_path: Path) -> No
     talk(tmp_path, work, modern=True)
 
 
+def slow_calls(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """A gate that lists one action and takes a moment to answer calls of it."""
+    if body:
+        time.sleep(0.5)
+        return 200, {"status": "denied"}
+    return 200, {"items": [{"name": "send-draft"}]}
+
+
+def call_message(id_: int) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": {"name": "send-draft", "arguments": {}}}
+
+
 def test_an_id_in_use_is_refused_and_the_first_request_is_still_answered(tmp_path: Path) -> None:
     async def work(client: RawClient) -> None:
         await client.handshake()
-        call = {"method": "tools/call", "params": {"name": "aileron_result", "arguments": {"approval_id": "act-1"}}}
-        await client.send({"jsonrpc": "2.0", "id": 7, **call})
+        await client.send(call_message(7))
         await client.send({"jsonrpc": "2.0", "id": "7", "method": "ping"})
-        replies = [await client.receive(), await client.receive()]
-        refused, answered = sorted(replies, key=lambda reply: "result" in reply)
+        refused = await client.receive()
         assert (refused["id"], refused["error"]["code"]) == (None, INVALID_REQUEST)
-        assert (answered["id"], answered["result"]["isError"]) == (7, True)
+        answered = await client.receive()
+        assert (answered["id"], answered["result"]["structuredContent"]["status"]) == (7, "denied")
         await client.send({"jsonrpc": "2.0", "id": 7, "method": "ping"})
         assert (await client.receive())["result"] == {}
 
     with fake_gate(tmp_path, "mcp") as gate:
-        gate.polls = 1
-        talk(tmp_path, work, hold=1)
+        gate.answer = slow_calls
+        talk(tmp_path, work)
 
 
 def test_open_requests_are_limited(tmp_path: Path) -> None:
     async def work(client: RawClient) -> None:
         await client.handshake()
         for number in range(MOST_REQUESTS + 1):
-            arguments = {"approval_id": f"act-{number}"}
-            await client.send(
-                {
-                    "jsonrpc": "2.0",
-                    "id": number,
-                    "method": "tools/call",
-                    "params": {"name": "aileron_result", "arguments": arguments},
-                }
-            )
+            await client.send(call_message(number))
         refused = await client.receive()
         assert (refused["id"], refused["error"]["code"]) == (MOST_REQUESTS, INVALID_REQUEST)
         for number in range(MOST_REQUESTS):
@@ -137,7 +140,7 @@ def test_open_requests_are_limited(tmp_path: Path) -> None:
         assert (await client.ask("ping"))["result"] == {}
 
     with fake_gate(tmp_path, "mcp") as gate:
-        gate.polls = 10_000
+        gate.answer = slow_calls
         talk(tmp_path, work)
 
 
