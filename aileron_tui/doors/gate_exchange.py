@@ -91,7 +91,7 @@ def _request(found: FoundGate, method: str, path: str, fields: Mapping[str, str]
         sent |= {"Content-Type": "application/json", "Content-Length": str(len(data))}
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items())]
     if any("\r" in line or "\n" in line for line in lines):
-        raise ValueError("a header field contains a line break")
+        raise NotSent("the gate cannot be called", "the token or another header field contains a line break")
     return "\r\n".join([*lines, "", ""]).encode() + data
 
 

@@ -5,10 +5,8 @@ import logging
 import os
 import signal
 import sys
-from contextlib import suppress
 from typing import Any, Final
 
-import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.session import ServerSession
@@ -73,15 +71,18 @@ class ActionServer:
         """Tells the client when the tools are no longer those that it was given."""
         while True:
             await asyncio.sleep(self._check_seconds)
-            if self._listed is None:
-                continue
-            current = await self._current()
-            if current != self._listed:
-                self._listed = current
-                await self._bus.publish(ToolsListChanged())
-                if self._session is not None:
-                    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                        await self._session.send_tool_list_changed()
+            try:
+                await self._announce_changes()
+            except Exception:  # the tools can be called all the same
+                log.exception("it could not be checked whether the tools have changed")
+
+    async def _announce_changes(self) -> None:
+        if self._listed is None or (current := await self._current()) == self._listed:
+            return
+        self._listed = current
+        await self._bus.publish(ToolsListChanged())
+        if self._session is not None:
+            await self._session.send_tool_list_changed()
 
     async def _list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         """Our own tools and those of the actions. While the gate cannot be asked, nobody knows which actions it has."""

@@ -11,6 +11,7 @@ from typing import Any
 from aileron_tui.doors.action_calls import ActionCalls, GateAccess
 from aileron_tui.doors.mcp_server import converse
 from aileron_tui.doors.mcp_stdio import StdioTransport, Wire
+from tests.doors.fake_gate import TOKEN
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -54,6 +55,7 @@ class RawClient:
         """The next message. There must be nothing but messages."""
         line = await asyncio.wait_for(self._reader.readline(), seconds)
         assert line.endswith(b"\n"), line
+        assert TOKEN.encode() not in line
         message: dict[str, Any] = json.loads(line)
         assert message["jsonrpc"] == "2.0"
         return message

@@ -191,6 +191,18 @@ def test_a_signal_ends_the_command_while_its_input_is_open(tmp_path: Path, numbe
 
 
 @pytest.mark.slow
+def test_what_is_printed_goes_to_standard_error() -> None:
+    code = (
+        "import os\nfrom aileron_tui.doors.mcp_stdio import take_standard_streams\n"
+        "print('before')\nwire = take_standard_streams()\nprint('stray')\nos.system('echo child')\n"
+        "os.write(wire.writes, b'message\\n' + os.read(wire.reads, 100))\nassert not os.read(0, 1)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=b"sent", capture_output=True, check=True)
+    assert done.stdout == b"before\nmessage\nsent"
+    assert sorted(done.stderr.split()) == [b"child", b"stray"]
+
+
+@pytest.mark.slow
 def test_the_end_of_input_ends_the_command(tmp_path: Path) -> None:
     with start(tmp_path) as process:
         open_conversation(process)
