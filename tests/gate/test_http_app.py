@@ -50,6 +50,7 @@ def test_agents_may_use_exactly_the_documented_routes(env: GateEnv) -> None:
                 ("GET", "/v1/actions/{name}"),
                 ("POST", "/v1/actions/{name}/run"),
                 ("GET", "/v1/action-approvals/{id}/result"),
+                ("DELETE", "/v1/action-approvals/{id}"),
                 ("POST", "/v1/permissions"),
                 ("GET", "/v1/permissions/{id}"),
                 ("POST", "/v1/permissions/{id}/outcome"),
