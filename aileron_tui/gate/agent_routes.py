@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, kind
 from aileron_tui.core.prompt import Asker
+from aileron_tui.gate import agent_docs as docs
 from aileron_tui.gate.agent_replies import output_of
 from aileron_tui.gate.held_calls import HeldCalls
 from aileron_tui.gate.http_request import (
@@ -35,11 +36,11 @@ class AgentRoutes:
         self._gate = gate
         self._held = held
         self.routes = (
-            Route("GET", "/v1/actions", RouteAccess.CATALOGUE, self.actions),
-            Route("GET", "/v1/actions/{name}", RouteAccess.CATALOGUE, self.action),
-            Route("POST", "/v1/actions/{name}/run", RouteAccess.AGENT, self.run),
-            Route("GET", "/v1/action-approvals/{id}/result", RouteAccess.AGENT, self.result),
-            Route("DELETE", "/v1/action-approvals/{id}", RouteAccess.AGENT, self.withdraw),
+            Route("GET", "/v1/actions", RouteAccess.CATALOGUE, self.actions, docs.ACTIONS),
+            Route("GET", "/v1/actions/{name}", RouteAccess.CATALOGUE, self.action, docs.ACTION),
+            Route("POST", "/v1/actions/{name}/run", RouteAccess.AGENT, self.run, docs.RUN),
+            Route("GET", "/v1/action-approvals/{id}/result", RouteAccess.AGENT, self.result, docs.RESULT),
+            Route("DELETE", "/v1/action-approvals/{id}", RouteAccess.AGENT, self.withdraw, docs.WITHDRAW),
         )
 
     async def actions(self, http_request: HttpRequest) -> Response:

@@ -35,6 +35,7 @@ from tests.compiled import shared_cache
 CONFIG = """
 [policy]
 headless_decisions = {headless}
+{policy}
 [connectors."local://aileron/mail".credential]
 env = "TEST_MAIL_TOKEN"
 [connectors."local://aileron/files".credential]
@@ -54,8 +55,8 @@ class Home:
     environment: dict[str, str]
 
 
-def configure(folder: Path, *, headless: bool) -> None:
-    (folder / "config.toml").write_text(CONFIG.format(headless=str(headless).lower()))
+def configure(folder: Path, *, headless: bool, policy: str = "") -> None:
+    (folder / "config.toml").write_text(CONFIG.format(headless=str(headless).lower(), policy=policy))
 
 
 def command(home: Home, *words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
@@ -80,12 +81,12 @@ def enrol(folder: Path, passphrase: str | None) -> None:
 
 
 @contextmanager
-def gate(folder: Path, passphrase: str | None, *words: str, compiled: Path) -> Iterator[Home]:
+def gate(folder: Path, passphrase: str | None, *words: str, compiled: Path, policy: str = "") -> Iterator[Home]:
     """A running gate with the sample service behind it, and a key. The connectors are compiled already."""
     folder.mkdir(mode=0o700)
     shutil.copytree(compiled, folder / "cache")
     enrol(folder, passphrase)
-    configure(folder, headless=False)
+    configure(folder, headless=False, policy=policy)
     with SampleService() as service, (folder / "gate.log").open("w") as log:
         manifests = materialise(folder / "manifests", service.port)
         variables = {

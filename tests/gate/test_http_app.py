@@ -58,7 +58,10 @@ def test_agents_may_use_exactly_the_documented_routes(env: GateEnv) -> None:
                 ("POST", "/v1/doors"),
                 ("GET", "/v1/agent"),
             }
-            assert [route.path for route in routes(gate) if route.access is RouteAccess.OPEN] == ["/v1/health"]
+            assert [route.path for route in routes(gate) if route.access is RouteAccess.OPEN] == [
+                "/v1/health",
+                "/v1/openapi.json",
+            ]
 
     run_async(main())
 
