@@ -13,13 +13,13 @@ _TIME: Final[JsonObject] = {"type": "string", "format": "date-time"}
 
 _WORDS: Final = (
     "What happened to the call: `pending_approval` and `running` are not final. `completed` means that it ran, "
-    "`denied` that a person refused it, and `failed` that `failure` says what went wrong or that nobody answered."
+    "`denied` that a person or a rule refused it, and `failed` that something went wrong or nobody answered."
 )
 
 SCHEMAS: Final[dict[str, JsonObject]] = {
     "Error": record(
         "error",
-        "Why the gate refused something. Nothing was run or recorded, unless the message says so.",
+        "Why the gate refused something, or could not do it. `message` says if anything was done.",
         error=record(
             "code message",
             code=text("A word for programs, such as `invalid_body`."),
@@ -83,7 +83,7 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
         audit_id=text("The id of a completed call in the history."),
         result=text("What the action returned, as text."),
         output=anything("The same as JSON, if `result` is strict JSON of at most 1 MiB; otherwise absent."),
-        reason=text("Why a person denied it, if they said so."),
+        reason=text("Why it was denied, if they said so."),
         failure=ref("Failure"),
         expires_at={**_TIME, "description": "When it ends if nobody answers."},
         message=text(),
