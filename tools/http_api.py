@@ -137,7 +137,7 @@ def _type(schema: Any) -> str:
 
 
 def _choices(schema: Any) -> str:
-    return f"One of {', '.join(f'`{value}`' for value in schema['enum'])}." if "enum" in schema else ""
+    return f"One of {', '.join(f'`{value}`' for value in schema['enum'] if value)}." if "enum" in schema else ""
 
 
 def _most(schema: Any) -> str:

@@ -13,13 +13,13 @@ _TIME: Final[JsonObject] = {"type": "string", "format": "date-time"}
 
 _WORDS: Final = (
     "What happened to the call: `pending_approval` and `running` are not final. `completed` means that it ran, "
-    "`denied` that a person or a rule refused it, and `failed` that something went wrong or nobody answered."
+    "`denied` that a person or a rule refused it, and `failed` that it went wrong or nobody answered."
 )
 
 SCHEMAS: Final[dict[str, JsonObject]] = {
     "Error": record(
         "error",
-        "Why the gate refused something, or could not do it. `message` says if anything was done.",
+        "Why the gate refused a call or could not do what was asked. `message` says if anything was done.",
         error=record(
             "code message",
             code=text("A word for programs, such as `invalid_body`."),
@@ -114,7 +114,9 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
         input=mapping("What may be executed, also if nothing was edited."),
         edited=flag("Whether a person changed the input."),
         decision=ref("Envelope"),
+        shown=text("The digest of what was shown. Together with the call, it is what was signed."),
         rule=text("The rule that allowed it, if one did."),
+        rule_envelope=ref("Envelope"),
         reason=text("Why it was denied, if they said so."),
         failure=ref("Failure"),
         expires_at=_TIME,

@@ -1,17 +1,13 @@
 """What an agent does with its own requests: it polls for their results and withdraws them."""
 
-from typing import Final
-
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import RequestState
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState
-from aileron_tui.gate.permission_handler import PermissionHandler
+from aileron_tui.gate.permission_handler import WITHDRAWN, PermissionHandler
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
-
-_WITHDRAWN: Final = "the agent withdrew the request"
 
 
 class RequestPolls:
@@ -61,7 +57,7 @@ class RequestPolls:
     async def _withdraw(self, request: GateRequest) -> Reply | None:
         if not request.is_waiting:
             return replies.not_waiting(request.state)
-        await self._requests.end_unanswered(request, RequestState.WITHDRAWN, _WITHDRAWN)
+        await self._requests.end_unanswered(request, RequestState.WITHDRAWN, WITHDRAWN)
         if request.state is not RequestState.WITHDRAWN:  # it was answered at the same moment
             return replies.not_waiting(request.state)
         return replies.error(503, "unavailable", request.unrecorded) if request.unrecorded else None

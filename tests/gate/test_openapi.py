@@ -123,6 +123,29 @@ async def check_required(served: ServedGate, route: Route, example: JsonObject) 
         assert (refused.status_code, f"$.{name}" in refused.text) == (400, True), (route.path, name)
 
 
+def test_texts_can_be_as_long_as_the_document_says(env: GateEnv) -> None:
+    async def main() -> None:
+        async with served_gate(env) as served:
+            tried = 0
+            for route in (one for one in ROUTES if one.access is RouteAccess.AGENT):
+                properties = (route.docs.body or {}).get("properties", {})
+                for name, schema in properties.items() if isinstance(properties, dict) else ():
+                    if isinstance(schema, dict) and "maxLength" in schema and "pattern" not in schema:
+                        await check_length(served, route, name, int(str(schema["maxLength"])))
+                        tried += 1
+            assert tried >= 15
+
+    run_async(main())
+
+
+async def check_length(served: ServedGate, route: Route, name: str, most: int) -> None:
+    example = route.docs.example if isinstance(route.docs.example, dict) else {}
+    for length, too_long in ((most, False), (most + 1, True)):
+        sent = await served.agent.request(route.method, path_of(route), json={**example, name: "x" * length})
+        message = sent.json()["error"]["message"] if sent.status_code == 400 else ""
+        assert (f"$.{name}" in message) is too_long, (route.path, name, length, message)
+
+
 @pytest.mark.parametrize("access", RouteAccess)
 def test_the_document_says_who_may_use_a_route(access: RouteAccess) -> None:
     schemes = {
