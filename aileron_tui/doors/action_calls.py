@@ -84,12 +84,12 @@ class ActionCalls:
         self._access = access
         self._hold = hold
         self._waiters: Counter[str] = Counter()
-        self._unfinished: dict[str, str] = {}
-        """The action of each call that the client was told to fetch later, by its id."""
+        self._unfinished: set[str] = set()
+        """The ids of the calls that the client was told to fetch later."""
         self._ids: dict[str, str] = {}
         """The ids of these calls, by the hash of what was called."""
-        self._known: set[str] = set()
-        """The ids that this client may ask for: of its own calls, and of those that the status has listed."""
+        self._known: dict[str, str] = {}
+        """The ids that this client may ask for, with their actions: its own calls, and what the status has listed."""
         self._actions: frozenset[str] = frozenset()
         self._withdrawing: set[asyncio.Task[None]] = set()
 
@@ -116,7 +116,7 @@ class ActionCalls:
             with suppress(AileronError):
                 await self.tools()
         waiting = waiting_calls(reply, self._actions)
-        self._known.update(str(item["approval_id"]) for item in waiting)
+        self._known.update((str(item["approval_id"]), str(item["action"])) for item in waiting)
         return gate_status(self._access.agent, waiting, self._hold)
 
     async def call(self, action: str, args: JsonObject, says: str) -> ToolAnswer:
@@ -147,8 +147,8 @@ class ActionCalls:
             return read_answer(action, status, reply)
         if not isinstance(id_, str) or not _ID.fullmatch(id_):
             return lost(action, InvalidReply("the gate sent an invalid reply", "its approval_id is missing or invalid"))
-        self._unfinished[id_], self._ids[what] = action, id_
-        self._known.add(id_)
+        self._known[id_], self._ids[what] = action, id_
+        self._unfinished.add(id_)
         try:
             return await self._wait(action, id_, reply, end)
         except asyncio.CancelledError:
@@ -160,9 +160,8 @@ class ActionCalls:
 
         Other ids are not sent to the gate: one could belong to a tool call, whose answer is for the program that asked.
         """
-        if id_ not in self._known:
+        if (action := self._known.get(id_)) is None:
             return unknown_request(id_[:_LONGEST_FIELD])
-        action = self._unfinished.get(id_, "the action")
         return await self._wait(action, id_, {}, time.monotonic() + self._hold)
 
     async def withdraw_all(self) -> None:
@@ -225,7 +224,7 @@ class ActionCalls:
         return read_answer(action, status, reply)
 
     def _finished(self, id_: str) -> None:
-        self._unfinished.pop(id_, None)
+        self._unfinished.discard(id_)
         self._ids = {what: other for what, other in self._ids.items() if other != id_}
 
     @contextmanager

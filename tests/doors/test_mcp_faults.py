@@ -48,6 +48,22 @@ def test_a_call_survives_a_restart_of_the_gate(env: GateEnv) -> None:
     assert len(env.service.sent) == 1
 
 
+def test_the_tools_come_back_with_the_gate(env: GateEnv) -> None:
+    async def main() -> None:
+        async with announced_gate(env):
+            pass
+        async with conversation(GateAccess("default", env.data), check_seconds=0.1) as client:
+            await client.handshake()
+            assert set(await client.tools()) == {"aileron_result", "aileron_status"}
+            assert (await client.call("list-drafts"))["status"] == "gate_unavailable"
+            async with announced_gate(env):
+                assert (await client.receive())["method"] == "notifications/tools/list_changed"
+                assert "list-drafts" in await client.tools()
+                assert (await client.call("list-drafts"))["status"] == "completed"
+
+    run_async(main())
+
+
 @pytest.mark.parametrize("hold", [1, 30], ids=["later", "held"])
 def test_a_call_survives_a_new_token(env: GateEnv, hold: int) -> None:
     async def main() -> None:

@@ -231,7 +231,7 @@ def test_an_action_with_the_name_of_our_own_tool_is_called_by_another(env: GateE
     with_gate(env, work)
 
 
-def test_a_gate_that_is_down_is_a_clear_error_until_it_is_back(env: GateEnv, tmp_path: Path) -> None:
+def test_a_gate_that_is_down_is_a_clear_error(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             access = access_to(served.url, token_path(env.data, "default"))
