@@ -64,7 +64,7 @@ def test_the_tools_come_back_with_the_gate(env: GateEnv) -> None:
     run_async(main())
 
 
-@pytest.mark.parametrize("hold", [1, 30], ids=["later", "held"])
+@pytest.mark.parametrize("hold", [30, pytest.param(1, marks=pytest.mark.slow)], ids=["held", "later"])
 def test_a_call_survives_a_new_token(env: GateEnv, hold: int) -> None:
     async def main() -> None:
         async with announced_gate(env) as served:

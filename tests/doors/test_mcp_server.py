@@ -136,7 +136,9 @@ def test_nobody_answering_is_not_a_denial(env: GateEnv) -> None:
     with_gate(env, work)
 
 
-@pytest.mark.parametrize("modern", [False, True], ids=["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize(
+    "modern", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["2026-07-28", "2025-11-25"]
+)
 def test_progress_only_for_those_who_ask_and_cancelling_withdraws(env: GateEnv, modern: bool) -> None:
     async def work(served: ServedGate, client: RawClient) -> None:
         call = await client.start_call("send-draft", DRAFT, progressToken="p-1")
