@@ -60,6 +60,8 @@ HARMLESS_REQUESTS: Final = frozenset(
 )
 """Requests that, by the protocol, do nothing but read, negotiate or end something. All others are asked about."""
 
+_PLAIN: Final = HARMLESS_REQUESTS - {LIST, INITIALIZE}
+
 HARMLESS_NOTIFICATIONS: Final = frozenset(
     {INITIALIZED, CANCELLED, PROGRESS, "notifications/roots/list_changed", "notifications/tasks/status"}
 )
@@ -71,6 +73,20 @@ _LONGEST_ID: Final = 1000
 _LARGEST_ID: Final = 2**53
 _OTHER_LINE_ENDS: Final = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _ESCAPED: Final = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9": rb"\u2029"}
+
+
+_ID: Final = rb'"id": ?(?:(?P<number>0|[1-9][0-9]{0,14})|"(?P<text>[A-Za-z0-9_.:-]{1,100})")'
+_ID_FIRST: Final = re.compile(rb'\{"jsonrpc": ?"2\.0", ?' + _ID + rb', ?"result": ?\{')
+_ID_LAST: Final = re.compile(_ID + rb"\}\Z")
+_ANY_ID: Final = re.compile(rb'"[iI][dD]"')
+_METHOD: Final = rb'"method": ?"(?P<method>[A-Za-z/]{1,60})"'
+_PARAMS: Final = rb'(?:, ?"params": ?\{(?:"[A-Za-z]{1,40}": ?(?:"[^"\\\x00-\x1f\x7f-\xff]*"|0|[1-9][0-9]{0,14}))?\})?'
+_REQUESTS: Final = (
+    re.compile(rb'\{"jsonrpc": ?"2\.0", ?' + _ID + rb", ?" + _METHOD + _PARAMS + rb"\}\r?\Z"),
+    re.compile(rb"\{" + _METHOD + _PARAMS + rb', ?"jsonrpc": ?"2\.0", ?' + _ID + rb"\}\r?\Z"),
+)
+_FARTHEST: Final = 120
+"""Bytes at the end of a response in which its id is looked for."""
 
 
 class MessageKind(StrEnum):
@@ -92,7 +108,7 @@ class BadMessage(Exception):
         self.id = id_
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ClientMessage:
     """What a client sent. `line` is what may be passed on."""
 
@@ -109,7 +125,7 @@ class ClientMessage:
         return meta if isinstance(meta, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ServerMessage:
     """What a server sent. `body` is None if it is not JSON.
 
@@ -129,6 +145,8 @@ class ServerMessage:
     def is_disguised(self) -> bool:
         """Whether a key differs from one of JSON-RPC only in its case, which some readers ignore."""
         body = self.body or {}
+        if body.keys() <= _MEMBERS:
+            return False
         return any(key not in _MEMBERS and key.casefold() in _MEMBERS for key in body)
 
     @property
@@ -164,6 +182,20 @@ def one_line(line: bytes) -> bytes:
     return _OTHER_LINE_ENDS.sub(lambda found: _ESCAPED[found[0]], line)
 
 
+def plain_request(line: bytes) -> tuple[str, RequestId] | None:
+    """The id of a request that can be passed on as it is, for the most common ones; None if it must be read.
+
+    Nothing in such a line can be understood in two ways: it has at most one parameter, and no escape sequence.
+    """
+    found = _REQUESTS[line.startswith(b'{"m')].match(line)
+    if found is None:
+        return None
+    number, text, method = found["number"], found["text"], found["method"]
+    if method.decode() not in _PLAIN:
+        return None
+    return ("number", int(number)) if number else ("text", text.decode())
+
+
 def _client_message(body: JsonObject, line: bytes) -> ClientMessage:
     id_ = body.get("id")
     known = id_ if is_id(id_) else None
@@ -196,6 +228,20 @@ def id_key(value: Json) -> tuple[str, RequestId] | None:
     if isinstance(value, str):
         return "text", value
     return ("number", value) if type(value) is int else None
+
+
+def certain_id(line: bytes) -> tuple[str, RequestId] | None:
+    """The id that a line of a server answers, if that is certain without reading all of it; otherwise None.
+
+    The line must begin or end as most servers write it, and there must be no other id in it, however it is written.
+    """
+    found = _ID_FIRST.match(line)
+    if found is None and line.startswith(b'{"result":{'):
+        found = _ID_LAST.search(line, max(0, len(line) - _FARTHEST))
+    if found is None or b"\\u" in line or len(_ANY_ID.findall(line)) != 1:
+        return None
+    number, text = found.groups()
+    return ("number", int(number)) if number else ("text", text.decode())
 
 
 def read_server_line(line: bytes) -> tuple[ServerMessage, ...]:

@@ -22,6 +22,7 @@ from aileron_tui.doors.mcp_own_requests import OwnListing, OwnRequests
 from aileron_tui.doors.mcp_previews import Policy, Preview, Previews
 from aileron_tui.doors.mcp_questions import Allowed, Answer, Asking, Question, Refused, StillWaiting
 
+_NEVER: Final = float("inf")
 _MOST_PARKED: Final = 100
 _MOST_ROUNDS: Final = 3
 _CHANGED_PREVIEW: Final = "nothing was run: what the preview shows has changed"
@@ -132,9 +133,14 @@ class GatedCalls:
             if now >= held.end and held.asking is None and self._waits_for_change(held):
                 self._end(held, still_waiting(held.asked.tool))
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether a call is held."""
+        return bool(self._held)
+
     def next_time(self, now: float) -> float:
         """When `tick` has something to do."""
-        return min((held.next_time(now) for held in self._held), default=float("inf"))
+        return min((held.next_time(now) for held in self._held), default=_NEVER) if self._held else _NEVER
 
     # the steps of one call
 

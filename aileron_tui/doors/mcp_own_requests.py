@@ -15,6 +15,7 @@ from aileron_tui.core.mcp_tools import PinnedTool
 from aileron_tui.core.values import dataclass
 
 LIST_SECONDS: Final = 15.0
+_NEVER: Final = float("inf")
 _NO_REPLY: Final = "the server did not answer in time"
 
 
@@ -61,13 +62,20 @@ class OwnRequests:
 
     def expire(self, now: float) -> None:
         """Ends the requests whose time is over."""
+        if not self._open:
+            return
         for id_ in [id_ for id_, (end, _) in self._open.items() if end <= now]:
             _, then = self._open.pop(id_)
             then(OwnReply(None, _NO_REPLY))
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether a request is open."""
+        return bool(self._open)
+
     def next_time(self) -> float:
         """When the next request expires."""
-        return min((end for end, _ in self._open.values()), default=float("inf"))
+        return min((end for end, _ in self._open.values()), default=_NEVER) if self._open else _NEVER
 
     def close(self, problem: str) -> None:
         """Ends all requests, because no reply can come any more."""

@@ -24,9 +24,11 @@ from aileron_tui.core.mcp_messages import (
     MessageKind,
     RequestId,
     ServerMessage,
+    certain_id,
     error_line,
     id_key,
     one_line,
+    plain_request,
     read_client_line,
     read_server_line,
     tool_error_line,
@@ -41,6 +43,7 @@ UNKNOWN: Final = "it is not known whether the call took effect"
 _CANCEL_SECONDS: Final = 5.0
 """How long the server may still answer a call that its client cancelled."""
 
+_NEVER: Final = float("inf")
 _MOST_OPEN: Final = 10_000
 _NOT_PASSED_ON: Final = "aileron-tui did not pass this message on"
 
@@ -68,7 +71,7 @@ class _Sent:
         self.grant = grant
         self.cursor = cursor
         self.is_cancelled = False
-        self.give_up = float("inf")
+        self.is_plain = grant is None and cursor is None
 
 
 class McpProxy:
@@ -78,6 +81,7 @@ class McpProxy:
         self._lines = lines
         self._asker = asker
         self._open: dict[IdKey, HeldCall | _Sent] = {}
+        self._cancelled: dict[IdKey, float] = {}
         self._listings = ToolListings()
         self._own = OwnRequests(lines.to_server)
         self._calls = GatedCalls(setting, asker, self, self._own, self._listings)
@@ -86,6 +90,11 @@ class McpProxy:
 
     def from_client(self, line: bytes, end: bytes = b"\n") -> None:
         """Takes a line of the client. `end` is the newline after it, b"" for the rest at the end of the input."""
+        key = plain_request(line)
+        if key is not None and key not in self._open and len(self._open) < _MOST_OPEN and not self._own.owns(key[1]):
+            self._open[key] = _Sent()
+            self._lines.to_server(line + end)
+            return
         try:
             message = read_client_line(line)
             match message.kind:
@@ -141,16 +150,20 @@ class McpProxy:
         if found is not None:
             found.is_cancelled = True
             if found.grant is not None:
-                found.give_up = time.monotonic() + _CANCEL_SECONDS
+                self._cancelled[key] = time.monotonic() + _CANCEL_SECONDS
         return True
 
     # from the server
 
     def from_server(self, line: bytes, end: bytes = b"\n") -> None:
         """Takes a line of the server. `end` is the newline after it, b"" for the rest at the end of its output."""
+        if (key := certain_id(line)) and isinstance(sent := self._open.get(key), _Sent) and sent.is_plain:
+            del self._open[key]
+            self._lines.to_client(line + end)
+            return
         messages = read_server_line(line)
         passed = [self._passed(message, line) for message in messages]
-        if all(each is None for each in passed):
+        if passed.count(None) == len(passed):
             self._lines.to_client(line + end)
             return
         for message, instead in zip(messages, passed, strict=True):
@@ -179,8 +192,7 @@ class McpProxy:
         body = message.body or {}
         if message.ids == (None,) and "error" in body and "result" not in body and not message.is_disguised:
             return None
-        keys = {id_key(id_) for id_ in message.ids}
-        key = keys.pop() if len(keys) == 1 and not message.is_disguised else None
+        key = id_key(message.ids[0]) if len(message.ids) == 1 and not message.is_disguised else None
         if key is None:
             self._lines.note("a response of the server can be understood in two ways and was dropped")
             return b""
@@ -193,6 +205,7 @@ class McpProxy:
             return b""
         del self._open[key]
         if sent.grant is not None:
+            self._cancelled.pop(key, None)
             self._asker.report(sent.grant.id, sent.grant.args, _failure(body))
         return self._list(key[1], sent.cursor, message, line) if sent.cursor is not None else None
 
@@ -243,15 +256,22 @@ class McpProxy:
         """Does what is due."""
         self._own.expire(now)
         self._calls.tick(now)
-        for key, sent in list(self._open.items()):
-            if isinstance(sent, _Sent) and sent.give_up <= now and sent.grant is not None:
-                del self._open[key]
+        if not self._cancelled:
+            return
+        for key in [key for key, end in self._cancelled.items() if end <= now]:
+            del self._cancelled[key]
+            sent = self._open.pop(key, None)
+            if isinstance(sent, _Sent) and sent.grant is not None:
                 self._asker.report(sent.grant.id, sent.grant.args, f"the client cancelled the call: {UNKNOWN}")
 
     def next_time(self, now: float) -> float:
         """When `tick` has something to do."""
-        gives_up = min((sent.give_up for sent in self._open.values() if isinstance(sent, _Sent)), default=float("inf"))
-        return min(self._own.next_time(), self._calls.next_time(now), gives_up)
+        return min(self._own.next_time(), self._calls.next_time(now), min(self._cancelled.values(), default=_NEVER))
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether `tick` will ever have something to do, as things are now."""
+        return self._calls.is_timed or self._own.is_timed or bool(self._cancelled)
 
     def client_left(self) -> None:
         """The client is gone: withdraws what waits."""

@@ -13,10 +13,11 @@ from typing import Final, Protocol
 from aileron_tui.core.mcp_messages import PARSE_ERROR, error_line
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.mcp_child import STEP_SECONDS, ServerProcess
-from aileron_tui.doors.mcp_streams import READ_SIZE, LineReader, LineWriter
+from aileron_tui.doors.mcp_streams import READ_SIZE, LineReader, output_writer
 
 _INPUT: Final = 0
 _OUTPUT: Final = 1
+_NEVER: Final = float("inf")
 _MOST_NOTES: Final = 20
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _TOO_LONG: Final = "aileron-tui did not pass this message on: it is too long"
@@ -37,6 +38,10 @@ class Messages(Protocol):
 
     def next_time(self, now: float) -> float:
         """When `tick` has something to do."""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether `tick` will ever have something to do, as things are now."""
 
     def client_left(self) -> None:
         """The client is gone."""
@@ -60,7 +65,7 @@ class ProxyLoop:
 
     def __init__(self) -> None:
         self._client_reader = LineReader()
-        self._client = LineWriter(_OUTPUT, is_own=False)
+        self._client = output_writer(_OUTPUT)
         self._child: ServerProcess | None = None
         self._remote: RemoteServer | None = None
         self._posted: deque[Callable[[], None]] = deque()
@@ -71,8 +76,10 @@ class ProxyLoop:
         self._notes = 0
         self._is_reading = True
         self._has_output = False
-        self._end = float("inf")
-        self._may_have_exited = True
+        self._end = _NEVER
+        self._is_ending = True
+        self._polled_for: tuple[bool, ...] = ()
+        self._waiting = select.poll()
 
     # what messages need
 
@@ -111,7 +118,7 @@ class ProxyLoop:
             self._remote = server
         self._catch_signals()
         try:
-            while self._go_on(messages):
+            while not self._is_ending or self._go_on(messages):
                 self._step(messages)
         finally:
             if self._remote is not None:
@@ -124,15 +131,15 @@ class ProxyLoop:
         return self._child.exit_code if self._child is not None and not self._child.is_ended_by_us else 0
 
     def _go_on(self, messages: Messages) -> bool:
+        """Looks whether the loop ends, once something has happened that may end it."""
         now = time.monotonic()
         if self._signal and self._is_reading:
             self._client_gone(messages)
         if self._child is None:
             return self._is_reading or now < self._end
-        if self._may_have_exited and self._end == float("inf"):
-            self._may_have_exited = False
-            if self._child.has_exited():
-                self._end = now + STEP_SECONDS  # another process may still hold its output open
+        if self._end == _NEVER and self._child.has_exited():
+            self._end = now + STEP_SECONDS  # another process may still hold its output open
+        self._is_ending = not self._is_reading or self._end != _NEVER
         if not self._has_output or now >= self._end or not self._child.tick(now):
             code = f" with code {self._child.exit_code}" if self._child.has_exited() else ""
             messages.server_left(f"the server ended{code} before it answered")
@@ -140,31 +147,41 @@ class ProxyLoop:
         return True
 
     def _step(self, messages: Messages) -> None:
-        now = time.monotonic()
-        due = min(messages.next_time(now), self._end, self._child.next_step if self._child else float("inf"))
-        wait = None if due == float("inf") else max(0.0, due - now) * 1000 + 1
+        wait = None
+        is_timed = messages.is_timed or self._is_ending
+        if is_timed:
+            now = time.monotonic()
+            due = min(messages.next_time(now), self._end, self._child.next_step if self._child else _NEVER)
+            wait = None if due == _NEVER else max(0.0, due - now) * 1000 + 1
         for descriptor, event in self._poll(wait):
             self._handle(descriptor, event, messages)
         while self._posted:
             self._posted.popleft()()
-        messages.tick(time.monotonic())
-        if self._child is not None and not self._is_reading and self._child.writer.is_empty:
-            self._child.writer.close()
+        if is_timed:
+            messages.tick(time.monotonic())
+            if self._child is not None and not self._is_reading and self._child.writer.is_empty:
+                self._child.writer.close()
 
     def _poll(self, wait: float | None) -> list[tuple[int, int]]:
-        poll = select.poll()
-        poll.register(self._wakes, select.POLLIN)
-        child = self._child
-        if self._is_reading and not (child is not None and child.writer.is_full):
-            poll.register(_INPUT, select.POLLIN)
-        if not self._client.is_closed:
-            poll.register(_OUTPUT, 0 if self._client.is_empty else select.POLLOUT)
-        if child is not None:
-            if self._has_output and not self._client.is_full:
+        """Waits for whatever can be read or written. The list of that is made anew only when it changes."""
+        child, client = self._child, self._client
+        reads_client = self._is_reading and not (child is not None and child.writer.is_full)
+        reads_server = child is not None and self._has_output and not client.is_full
+        writes_server = child is not None and not child.writer.is_empty
+        wanted = (reads_client, client.is_closed, client.is_empty, reads_server, writes_server)
+        if wanted != self._polled_for:
+            self._polled_for = wanted
+            self._waiting = poll = select.poll()
+            poll.register(self._wakes, select.POLLIN)
+            if reads_client:
+                poll.register(_INPUT, select.POLLIN)
+            if not client.is_closed:
+                poll.register(client.descriptor, 0 if client.is_empty else select.POLLOUT)
+            if child is not None and reads_server:
                 poll.register(child.output, select.POLLIN)
-            if not child.writer.is_empty:
+            if child is not None and writes_server:
                 poll.register(child.writer.descriptor, select.POLLOUT)
-        return poll.poll(wait)
+        return self._waiting.poll(wait)
 
     def _handle(self, descriptor: int, event: int, messages: Messages) -> None:
         child = self._child
@@ -173,7 +190,7 @@ class ProxyLoop:
                 os.read(self._wakes, READ_SIZE)
         elif descriptor == _INPUT:
             self._read_client(messages)
-        elif descriptor == _OUTPUT:
+        elif descriptor == self._client.descriptor:
             if event & _GONE:
                 self._client.drop()
                 self._client_gone(messages)
@@ -207,12 +224,14 @@ class ProxyLoop:
             if rest := child.reader.rest():
                 messages.from_server(rest, b"")
             self._has_output = False
+            self._is_ending = True
 
     def _client_gone(self, messages: Messages) -> None:
         """The client will send nothing more. What waits is withdrawn; the server may still finish."""
         if not self._is_reading:
             return
         self._is_reading = False
+        self._is_ending = True
         messages.client_left()
         if self._child is not None:
             self._child.end()
@@ -223,7 +242,7 @@ class ProxyLoop:
         """Writes what is left for the client, if it reads it."""
         end = time.monotonic() + seconds
         poll = select.poll()
-        poll.register(_OUTPUT, select.POLLOUT)
+        poll.register(self._client.descriptor, select.POLLOUT)
         while not self._client.is_empty and (left := end - time.monotonic()) > 0:
             if poll.poll(left * 1000):
                 self._client.write()
@@ -235,10 +254,11 @@ class ProxyLoop:
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
 
     def _child_changed(self, _: int, __: FrameType | None) -> None:
-        self._may_have_exited = True
+        self._is_ending = True
 
     def _caught(self, number: int, _: FrameType | None) -> None:
         self._signal = number
+        self._is_ending = True
 
 
 def _read(descriptor: int) -> bytes:

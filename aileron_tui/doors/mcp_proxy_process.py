@@ -1,5 +1,6 @@
 """The MCP proxy as a process: puts its parts together, and runs until the client or the server is gone."""
 
+import gc
 import os
 import secrets
 from pathlib import Path
@@ -50,6 +51,7 @@ def run_proxy(options: ProxyOptions) -> int:
     access = GateAccess(known.agent, options.data, options.gate, options.token_file)
     questions = Questions(access, f"mcp-{secrets.token_hex(8)}", grants(options.data, known.agent), loop.post)
     proxy = McpProxy(loop, questions, setting)
+    gc.freeze()  # so that what stays is not looked through again and again
     try:
         if server is not None:
             return loop.run(proxy, server)

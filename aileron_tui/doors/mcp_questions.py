@@ -15,7 +15,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.doors.gate_link import GateLink, TimedOut
+from aileron_tui.doors.gate_link import START, GateLink, TimedOut
 from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.runtime.errors import InvalidReply, NoGate
@@ -90,7 +90,10 @@ class GateAccess:
 
     def link(self, seconds: float) -> GateLink:
         """Connects to the gate for at most so many seconds."""
-        found = discover(self.url, self.data)
+        try:
+            found = discover(self.url, self.data)
+        except NoGate as error:
+            raise NoGate(error.title, error.detail, START) from None
         try:
             token = read_token(self.token_file or token_path(self.data, self.agent))
         except PrivateFileError as error:

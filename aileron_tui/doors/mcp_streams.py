@@ -2,13 +2,15 @@
 
 import os
 import select
+import stat
 from collections import deque
-from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from aileron_tui.core.mcp_messages import LONGEST_LINE
 
-READ_SIZE: Final = 256 * 1024
+READ_SIZE: Final = 64 * 1024
+"""What a pipe holds. Memory for larger reads would be fetched from the system each time."""
 _ATOMIC: Final = 4096
 """Bytes that a pipe takes without blocking once it is writable."""
 
@@ -23,14 +25,17 @@ class LineReader:
         self._size = 0
         self._is_too_long = False
 
-    def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """Yields the lines that are complete now, without their newline; None for one that was too long."""
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            yield self._finish(data[start:end])
-            start = end + 1
-        if start < len(data):
-            self._add(data[start:])
+    def feed(self, data: bytes) -> list[bytes | None]:
+        """The lines that are complete now, without their newline; None for one that was too long."""
+        first, *others = data.split(b"\n")
+        if not others:
+            self._add(first)
+            return []
+        rest = others.pop()
+        lines = [self._finish(first), *others]
+        if rest:
+            self._add(rest)
+        return lines
 
     def rest(self) -> bytes | None:
         """What is left at the end of the input: b"" if nothing is, None if it was too long."""
@@ -85,28 +90,39 @@ class LineWriter:
         """Writes data, now or when the reader has read what was written before."""
         if self.is_closed or not data:
             return
-        self._parts.append(memoryview(data))
-        self._size += len(data)
-        if len(self._parts) == 1:
-            self.write()
+        count = 0
+        if not self._parts:
+            count = self._write(data)
+            if count == len(data) or self.is_closed:
+                return
+        self._parts.append(memoryview(data)[count:])
+        self._size += len(data) - count
 
     def write(self) -> None:
         """Writes as much as is possible without waiting. If nobody will ever read it, it is dropped."""
+        while self._parts:
+            data = self._parts[0]
+            count = self._write(data)
+            if not count:
+                return
+            self._size -= count
+            if count == len(data):
+                self._parts.popleft()
+            else:
+                self._parts[0] = data[count:]
+
+    def _write(self, data: bytes | memoryview) -> int:
+        """How many bytes could be written now."""
         try:
-            while self._parts:
-                if not self._is_own and not self._poll.poll(0):
-                    return
-                data = self._parts[0]
-                count = os.write(self.descriptor, data if self._is_own else data[:_ATOMIC])
-                self._size -= count
-                if count == len(data):
-                    self._parts.popleft()
-                else:
-                    self._parts[0] = data[count:]
+            if self._is_own:
+                return os.write(self.descriptor, data)
+            if self._poll.poll(0):
+                return os.write(self.descriptor, data if len(data) <= _ATOMIC else data[:_ATOMIC])
         except BlockingIOError:
-            return
+            return 0
         except OSError:
             self.drop()
+        return 0
 
     def drop(self) -> None:
         """Gives up: nobody reads this pipe any more."""
@@ -121,3 +137,12 @@ class LineWriter:
             if self.descriptor >= 0:
                 os.close(self.descriptor)
                 self.descriptor = -1
+
+
+def output_writer(descriptor: int) -> LineWriter:
+    """A writer for a pipe that we were given. On Linux it is opened again, so that its mode is ours alone."""
+    if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        with suppress(OSError):
+            own = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            return LineWriter(own, is_own=True)
+    return LineWriter(descriptor, is_own=False)

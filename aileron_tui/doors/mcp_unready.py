@@ -35,6 +35,11 @@ class UnreadyProxy:
         del now
         return float("inf")
 
+    @property
+    def is_timed(self) -> bool:
+        """Nothing is ever due."""
+        return False
+
     def client_left(self) -> None:
         """Nothing waits."""
 

@@ -60,7 +60,8 @@ class RequestHandler:
         try:
             if call not in gate_state.open_by_call:
                 result = self.ends.undelivered(call)
-                if result and await self.ends.mark_delivered(result):
+                # A call that was withdrawn is over: the agent that makes it again wants to be asked about.
+                if result and await self.ends.mark_delivered(result) and not agent_replies.is_withdrawal(result):
                     return Reply(200, result.body)
             request = gate_state.open_by_call.get(call)
             if request is None:
@@ -93,7 +94,11 @@ class RequestHandler:
         """Waits until the request is recorded and, if `wait` is given, until it ends."""
         if not await self.wait_for_end(request, wait):
             request.polled = True
-            return Reply(202, request.pending_reply())
+            return Reply(202, request.pending_reply() | {"result_url": f"/v1/action-approvals/{request.id}/result"})
+        return await self.ended(request)
+
+    async def ended(self, request: GateRequest) -> Reply:
+        """Returns the result of a request that has ended, to an agent that waited for it."""
         if request.result and not request.handed_over:
             return await self.deliver(request.result)
         return Reply(200, request.result.body if request.result else request.poll_reply())

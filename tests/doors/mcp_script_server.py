@@ -9,8 +9,8 @@ import sys
 import time
 from typing import Any
 
-WRITE = {"name": "write", "inputSchema": {"type": "object"}}
-READ = {"name": "read", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+WRITE: dict[str, Any] = {"name": "write", "inputSchema": {"type": "object"}}
+READ: dict[str, Any] = {"name": "read", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
 
 
 def append(path: str, data: bytes) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from aileron_tui.core.mcp_messages import certain_id, plain_request
 from tests.doors.proxy_harness import Harness
 
 CALL = b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"write","arguments":{}}}'
@@ -195,3 +196,49 @@ def test_too_many_open_requests_are_refused(proxy: Harness) -> None:
         proxy.request(number, "ping")
     assert len(proxy.server) == 10_000
     assert "too many" in proxy.answer()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b'{"jsonrpc":"2.0","id":5,"result":{}}', ("number", 5)),
+        (b'{"jsonrpc": "2.0", "id": "a-1", "result": {"x": "\\"id\\":6"}}', ("text", "a-1")),
+        (b'{"result":{"contents":[]},"jsonrpc":"2.0","id":5}', ("number", 5)),
+        (b'{"jsonrpc":"2.0","id":5,"result":{"id":6}}', None),
+        (b'{"jsonrpc":"2.0","id":5,"result":{},"id":6}', None),
+        (b'{"jsonrpc":"2.0","id":5,"result":{},"ID":6}', None),
+        (b'{"jsonrpc":"2.0","id":5,"result":{},"\\u0069d":6}', None),
+        (b'{"jsonrpc":"2.0","id":5,"error":{}}', None),
+        (b'{"jsonrpc":"2.0","id":5,"method":"ping"}', None),
+        (b'{"jsonrpc":"2.0","id":5.0,"result":{}}', None),
+        (b'{"jsonrpc":"2.0","id":05e1,"result":{}}', None),
+        (b'{"method":"ping","jsonrpc":"2.0","id":5}', None),
+        (b'{"result":{"x":{"id":5}}', None),
+        (b'{"result":{},"jsonrpc":"2.0","id":5} ', None),
+        (b'[{"jsonrpc":"2.0","id":5,"result":{}}]', None),
+    ],
+)
+def test_an_id_is_certain_only_if_there_is_no_other(line: bytes, expected: object) -> None:
+    assert certain_id(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (PING, ("number", 1)),
+        (b'{"jsonrpc": "2.0", "id": "a", "method": "resources/read", "params": {"uri": "file:///x"}}\r', ("text", "a")),
+        (b'{"method":"ping","params":{},"jsonrpc":"2.0","id":0}', ("number", 0)),
+        (b'{"method":"ping","jsonrpc":"2.0","id":7}', ("number", 7)),
+        (CALL, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1,"a":2}}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\\u0041"}}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\xe2\x80\xa8"}}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\r"}}', None),
+        (b'{"jsonrpc":"2.0","id":01,"method":"ping"}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"}x', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', None),
+    ],
+)
+def test_a_request_is_plain_only_if_it_can_be_read_in_one_way(line: bytes, expected: object) -> None:
+    assert plain_request(line) == expected

@@ -133,8 +133,7 @@ def test_without_a_gate_the_agent_is_told_how_to_start_one(home: Path) -> None:
         talk.call(1)
         assert talk.text() == (
             "Nothing was run, because aileron-tui could not ask: no gate is running here: "
-            f"{home}/data/gate.json does not exist. Start one with `aileron-tui gate`, or pass the address of one with "
-            "--url."
+            f"{home}/data/gate.json does not exist. Start one with `aileron-tui gate`."
         )
 
 

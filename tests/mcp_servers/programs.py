@@ -15,6 +15,9 @@ NPM: Final = {
     "mcp-server-everything": "@modelcontextprotocol/server-everything@2026.8.31",
 }
 PYPI: Final = {"mcp-server-git": "mcp-server-git==2026.10.19"}
+SDK: Final = "mcp==2.3.0"
+"""The Python SDK, for servers and clients of revision 2026-07-28."""
+
 _SECONDS: Final = 600.0
 
 
@@ -53,6 +56,16 @@ def _pypi_program(name: str) -> str:
         _run([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder)])
         _run([uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python"), PYPI[name]])
     return str(folder / "bin" / name)
+
+
+def sdk_python() -> str:
+    """An interpreter with the Python SDK. Raises NotInstalled."""
+    folder = cache_folder() / SDK
+    if not list(folder.glob("lib/python*/site-packages/mcp/__init__.py")):
+        uv = str(Path(sys.executable).with_name("uv"))
+        _run([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder)])
+        _run([uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python"), SDK])
+    return str(folder / "bin" / "python")
 
 
 def _run(words: list[str]) -> None:
