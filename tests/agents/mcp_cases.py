@@ -20,7 +20,7 @@ def action_approved(lab: AgentLab) -> None:
     before = len(home.service.sent)
     with mcp_run(home, "action approved", _send(home)) as run:
         request = home.asked(run, "send-draft")
-        require(request.prompt.agent == "mcp", f"it asked as {request.prompt.agent}")
+        require(request.prompt.agent == f"{home.word}-mcp", f"it asked as {request.prompt.agent}")
         home.approve(request)
         run.finish()
         run.told("completed")
@@ -51,7 +51,8 @@ def proxied_approved(lab: AgentLab) -> None:
         run.finish()
         run.told("marked")
     require(_marks(home) == "marked\n", f"on disk is {_marks(home)!r}")
-    require(home.newest_record()["outcome"] == "executed", "the history does not say that it was executed")
+    outcome = home.newest_record()["outcome"]
+    require(outcome == "executed", f"the history says {outcome}")
 
 
 def proxied_denied(lab: AgentLab) -> None:
