@@ -52,7 +52,8 @@ def proxied_approved(lab: AgentLab) -> None:
         run.told("marked")
     require(_marks(home) == "marked\n", f"on disk is {_marks(home)!r}")
     outcome = home.newest_record()["outcome"]
-    require(outcome == "executed", f"the history says {outcome}")
+    # An agent that has ended its turn may end the proxy before that has reported what became of the call.
+    require(outcome in ("executed", "handed over"), f"the history says {outcome}")
 
 
 def proxied_denied(lab: AgentLab) -> None:
