@@ -1,6 +1,7 @@
 """Putting an MCP server behind the gate, as its user meets it: with a small real server."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -337,3 +338,15 @@ def test_doctor_says_if_another_command_is_started(home: Path, capsys: pytest.Ca
     status, words = checked(capsys)["mcp.cursor.small"]
     assert status == "warn"
     assert "another command" in words
+
+
+@pytest.mark.parametrize("words", [("--client", "cursor"), ("--name", "small", "--client", "cursor", "--", *SERVER)])
+def test_without_a_key_nothing_is_started_or_touched(
+    home: Path, answers: Answers, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    shutil.rmtree(home / "aileron" / "keys")
+    before = tree(home)
+    assert set_up(*words) == FAILED
+    assert "key init" in capsys.readouterr().err
+    assert tree(home) == before
+    assert not answers.questions
