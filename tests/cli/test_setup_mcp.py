@@ -159,6 +159,7 @@ def test_settings_that_cannot_be_changed_are_refused(
         ["--name", "x", "--url", "ftp://x/"],
         ["--name", "x", "--url", "https://x/", "--", "y"],
         ["--wrap", "x"],
+        ["--name", "x", "--", "caf\udce9"],
         ["--project"],
         ["--client", "claude-desktop", "--project"],
         ["--client", "claude", "--agent", "Gate"],
