@@ -72,7 +72,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     _accept_tools(found, pinned, start)
     policy = accepted_policy(policy, found)
     server = replace(server, policy=policy.path)
-    chosen = chosen_file(target.file, target.client) if target.file and target.client else []
+    chosen = chosen_file(target.file, target.client, here.data) if target.file and target.client else []
     rules = _chosen_rules(access)
     changed = bool(chosen or rules or access.state != "ok" or server != pinned)
     if target.client and target.known is None:

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     file = planned(plan, known_file(known, plan.path))
     check_places([file], context)
     access = access_with_rules(gate_ledger(), context.agent, utc_now(), lambda _: ())
-    chosen = chosen_file(file, client)
+    chosen = chosen_file(file, client, here.data)
     if not chosen and access.state == "ok" and known is not None:
         tell("Nothing to change.")
         return OK if options.no_check or not said_yes("Try it?") else tried(ServerStart(words), {})
