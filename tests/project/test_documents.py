@@ -267,7 +267,7 @@ def test_the_changelog_knows_this_version() -> None:
 
 def test_every_command_is_a_module_with_help() -> None:
     for command, words in COMMANDS.items():
-        assert find_spec(f"aileron_tui.cli.commands.{command}")
+        assert find_spec(f"aileron_tui.cli.commands.{command.replace('-', '_')}")
         assert words
 
 
