@@ -14,7 +14,7 @@ from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.core.visible_text import Visible, cells, clip
 from aileron_tui.surface.board import Pill, Tone
 from aileron_tui.surface.marked_requests import busy_marked, has_ready_marked, hidden_marked
-from aileron_tui.surface.source import CalledByAgents
+from aileron_tui.surface.source import call_hint_of
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort
@@ -179,12 +179,10 @@ def _empty_note(port: "ConsolePort") -> Content | None:
     if port.board.requests:
         return None
     for name in port.statuses:
-        source = port.source(name)
-        hint = source.call_hint if isinstance(source, CalledByAgents) else None
-        if hint is not None:
+        if known := call_hint_of(port.source(name)):
             lines = [trusted("No requests waiting.", STRONG), trusted("Requests from agents appear here.", MUTED)]
-            lines += [_NOTHING, foreign_line(hint.words, MUTED)]
-            if hint.command:
-                lines += [_NOTHING, trusted("Try it in another terminal:", MUTED), foreign_line(hint.command)]
+            lines += [_NOTHING, foreign_line(known.words, MUTED)]
+            if known.command:
+                lines += [_NOTHING, trusted("Try it in another terminal:", MUTED), foreign_line(known.command)]
             return trusted("\n").join(lines)
     return None

@@ -89,6 +89,11 @@ class CalledByAgents(Protocol):
         """How they call it, None if only its owner knows."""
 
 
+def call_hint_of(source: object) -> "CallHint | None":
+    """How agents call a source, None if that is not known."""
+    return source.call_hint if isinstance(source, CalledByAgents) else None
+
+
 Connect: TypeAlias = Callable[[UnlockedKey], Source]
 """Finds a source and connects to it; called again for each new connection."""
 
