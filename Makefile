@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash robot chaos agents load connectors screenshots keys configuration http-api api lock clean
+.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp load connectors screenshots keys configuration http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ chaos: $(READY) ## shake gates from outside with faults and check what must alwa
 agents: $(READY) ## try real coding agents from the npm registry behind a gate; installs them into .agents
 	@$(BIN)/python -m tests.agents
 
+mcp: $(READY) ## try real MCP clients from PyPI and npm with the MCP server; installs them into .mcp-clients
+	@$(BIN)/python -m tests.mcp_clients
+
 connectors: $(READY) ## rebuild the sample connectors reproducibly and update their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
 	@$(BIN)/python -m tools.connectors
@@ -92,13 +95,16 @@ http-api: $(READY) ## write docs/http-api.md from the routes of the gate
 api: .api/.ready ## call every route of a gate with generated input and compare the replies with the API document
 	@$(BIN)/python -m tests.api
 
-lock: $(READY) ## update requirements.lock and tools/api.lock
+lock: $(READY) ## update requirements.lock and the lock files in tools
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
-	  --extra dev pyproject.toml -o requirements.lock
+	  --extra dev --extra mcp pyproject.toml -o requirements.lock
 	@echo 'schemathesis==4.32.0' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
 	  - -o tools/api.lock
+	@echo 'mcp==1.30.0' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
+	  - -o tools/mcp-clients.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .agents .api dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .agents .api .mcp-clients dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
