@@ -57,6 +57,17 @@ RUN: dict[str, int | str] = {
     "aileron-tui setup gemini --undo": NO_TERMINAL,
     "aileron-tui setup copilot --undo": NO_TERMINAL,
     "aileron-tui setup opencode --undo": NO_TERMINAL,
+    "aileron-tui setup mcp": 0,
+    "aileron-tui setup mcp --client codex": NO_TERMINAL,
+    "aileron-tui setup mcp --client codex --undo": NO_TERMINAL,
+    "aileron-tui setup mcp --client cursor --wrap files": NO_TERMINAL,
+    "aileron-tui setup mcp --client claude --name files -- npx -y SERVER /srv/files": NO_TERMINAL,
+    "aileron-tui setup mcp --client claude --name docs --url https://example.com/mcp": NO_TERMINAL,
+    "aileron-tui setup mcp --client claude --name files --undo": NO_TERMINAL,
+    "aileron-tui doctor --start-servers": 0,
+    "aileron-tui rules add allow --agent mcp-files --server files --tool read_file --definition pinned --for 30d": (
+        NO_TERMINAL
+    ),
     "aileron-tui agent revoke laptop-claude": NO_TERMINAL,
     "aileron-tui agent rotate laptop-claude": NO_TERMINAL,
     "aileron-tui rules list": 0,
