@@ -6,6 +6,7 @@ with its status or raises a RuntimeFault.
 """
 
 import json
+import select
 import socket
 import time
 from typing import Final
@@ -20,7 +21,7 @@ START: Final = "Start one with `aileron-tui gate`."
 AGAIN: Final = "Start it again with `aileron-tui gate`."
 
 _CONNECT_SECONDS: Final = 5.0
-_LARGEST_HEAD: Final = 32 * 1024
+LARGEST_HEAD: Final = 32 * 1024
 _LARGEST_BODY: Final = 8 * 1024 * 1024
 _CHUNK: Final = 64 * 1024
 
@@ -54,60 +55,58 @@ class GateLink:
         """Closes the connection."""
         self._socket.close()
 
-    def ask(self, method: str, path: str, body: JsonObject | None = None, wait: int = 0) -> tuple[int, JsonObject]:
-        """Makes one HTTP request and returns the status and the body of the reply, {} if it has none."""
-        fields = f"Authorization: Bearer {self._token}\r\n" + (f"Prefer: wait={wait}\r\n" if wait else "")
-        return self._exchange(method, path, fields, body)
+    @property
+    def is_idle(self) -> bool:
+        """Whether the connection is open and nothing has arrived that nobody asked for."""
+        try:
+            return not self._unread and not select.select([self._socket], [], [], 0)[0]
+        except (OSError, ValueError):
+            return False
+
+    def ask(
+        self, method: str, path: str, body: JsonObject | None = None, wait: int = 0, deadline: float | None = None
+    ) -> tuple[int, JsonObject]:
+        """Makes one HTTP request and returns the status and the body of the reply, {} if it has none.
+
+        `deadline` replaces that of the connection.
+        """
+        if deadline is not None:
+            self._deadline = deadline
+        return self._exchange(method, path, agent_fields(self._token, wait), body)
 
     def _check(self, found: FoundGate) -> None:
-        if (user := foreign_listener(self._socket)) is not None:
-            raise NoGate(f"refused to use the program at {found.url}", f"it belongs to user {user}, not to you", START)
-        _, health = self._exchange("GET", "/v1/health", "", None)
-        instance = health.get("instance")
-        if health.get("service") != "aileron" or not isinstance(instance, str):
-            raise InvalidReply(f"the program at {found.url} is not a gate", hint=START)
-        if found.instance not in ("", instance):
-            raise NoGate("another gate has taken the place of the one of this home", found.url, AGAIN)
-        if health.get("status") == "failing":
-            reason = health.get("reason")
-            raise NoGate("the gate is not working", reason if isinstance(reason, str) else "it gives no reason", AGAIN)
+        check_listener(found, self._socket)
+        check_health(found, self._exchange("GET", "/v1/health", "", None)[1])
 
     def _exchange(self, method: str, path: str, fields: str, body: JsonObject | None) -> tuple[int, JsonObject]:
-        data = b""
-        if body is not None:
-            data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-            fields += f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n"
         try:
             self._wait_at_most()
-            self._socket.sendall(f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\n{fields}\r\n".encode() + data)
+            self._socket.sendall(request_bytes(self._host, method, path, fields, body))
             return self._reply()
         except TimeoutError:
-            raise TimedOut("the gate did not answer in time", hint="Check that it is running.") from None
+            raise timed_out() from None
         except OSError as error:
-            raise _lost(error.strerror or "") from None
+            raise lost(error.strerror or "") from None
 
     def _reply(self) -> tuple[int, JsonObject]:
         while b"\r\n\r\n" not in self._unread:
-            if len(self._unread) > _LARGEST_HEAD:
+            if len(self._unread) > LARGEST_HEAD:
                 raise _invalid("its header is too long")
             self._receive()
         head, _, self._unread = self._unread.partition(b"\r\n\r\n")
-        status, length = _read_head(head)
+        status, length = read_head(head)
         while len(self._unread) < length:
             self._receive()
         body, self._unread = self._unread[:length], self._unread[length:]
         if self._unread:
             raise _invalid("it is longer than it says")
-        try:
-            return status, read_object(body) if body else {}
-        except JsonError as error:
-            raise _invalid(str(error)) from None
+        return status, read_body(body)
 
     def _receive(self) -> None:
         self._wait_at_most()
         received = self._socket.recv(_CHUNK)
         if not received:
-            raise _lost("it closed the connection")
+            raise lost("it closed the connection")
         self._unread += received
 
     def _wait_at_most(self) -> None:
@@ -116,6 +115,38 @@ class GateLink:
         if left <= 0:
             raise TimeoutError
         self._socket.settimeout(left)
+
+
+def agent_fields(token: str, wait: int) -> str:
+    """The header lines of an agent's request."""
+    return f"Authorization: Bearer {token}\r\n" + (f"Prefer: wait={wait}\r\n" if wait else "")
+
+
+def request_bytes(host: str, method: str, path: str, fields: str, body: JsonObject | None) -> bytes:
+    """An HTTP request."""
+    data = b""
+    if body is not None:
+        data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        fields += f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n"
+    return f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n".encode() + data
+
+
+def check_listener(found: FoundGate, connection: socket.socket) -> None:
+    """Refuses a port on which another user listens."""
+    if (user := foreign_listener(connection)) is not None:
+        raise NoGate(f"refused to use the program at {found.url}", f"it belongs to user {user}, not to you", START)
+
+
+def check_health(found: FoundGate, health: JsonObject) -> None:
+    """Refuses a program that is not the gate that was found, or a gate that does not work."""
+    instance = health.get("instance")
+    if health.get("service") != "aileron" or not isinstance(instance, str):
+        raise InvalidReply(f"the program at {found.url} is not a gate", hint=START)
+    if found.instance not in ("", instance):
+        raise NoGate("another gate has taken the place of the one of this home", found.url, AGAIN)
+    if health.get("status") == "failing":
+        reason = health.get("reason")
+        raise NoGate("the gate is not working", reason if isinstance(reason, str) else "it gives no reason", AGAIN)
 
 
 def _connect(found: FoundGate, deadline: float) -> socket.socket:
@@ -137,7 +168,7 @@ def _connect(found: FoundGate, deadline: float) -> socket.socket:
         raise NoGate(f"cannot connect to {found.url}", str(error), "Check its address and certificate.") from None
 
 
-def _read_head(head: bytes) -> tuple[int, int]:
+def read_head(head: bytes) -> tuple[int, int]:
     """The status and the length of the body."""
     first, *lines = head.split(b"\r\n")
     version, _, rest = first.partition(b" ")
@@ -164,9 +195,23 @@ def _read_head(head: bytes) -> tuple[int, int]:
     return number, length
 
 
+def read_body(body: bytes) -> JsonObject:
+    """The JSON of a reply, {} if it has none."""
+    try:
+        return read_object(body) if body else {}
+    except JsonError as error:
+        raise _invalid(str(error)) from None
+
+
 def _invalid(detail: str) -> InvalidReply:
     return InvalidReply("the gate sent an invalid reply", detail, "Use the same version of aileron-tui for both.")
 
 
-def _lost(detail: str) -> NoReply:
+def timed_out() -> TimedOut:
+    """The error if the deadline has passed."""
+    return TimedOut("the gate did not answer in time", hint="Check that it is running.")
+
+
+def lost(detail: str) -> NoReply:
+    """The error if the connection ended before the reply."""
     return NoReply("the gate stopped before it answered", detail, AGAIN)
