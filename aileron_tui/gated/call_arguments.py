@@ -24,6 +24,7 @@ _LARGEST: Final = 900_000
 """How many bytes all arguments may have together. The gate takes 1 MiB for the whole call."""
 
 _LONGEST_NAME: Final = 100
+_MOST_BITS: Final = 1024
 _EXACT: Final = frozenset({type(None), bool, int, float, str, list, dict})
 _RECEIVERS: Final = ("self", "cls")
 _WHY: Final = (
@@ -175,7 +176,11 @@ def _copied(value: object, path: str, depth: int = 1) -> Json:
                 raise _refused(path, f"a key of this dict is {_described(key)}")
             fields[_text(key, path)] = _copied(item, step(path, key), depth + 1)
         return fields
-    return value if isinstance(value, int) else None
+    if isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:
+            raise _refused(path, "this integer is too large to be exact as a double", "Pass it as a string.")
+        return value
+    return None
 
 
 def _text(value: str, path: str) -> str:

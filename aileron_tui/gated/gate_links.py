@@ -6,7 +6,6 @@ Both check who listens before they send the token, as `doors/gate_link.py` does.
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aileron_tui.core.address import read_address
@@ -137,7 +136,8 @@ async def carry_async(settings: ProgramSettings, exchanges: Exchanges[T]) -> T:
         value: T = end.value
         return value
     finally:
-        _close(link)
+        if _close(link):
+            await asyncio.sleep(0)  # the event loop closes the socket in its next round
 
 
 class _LoopLink:
@@ -156,7 +156,7 @@ class _LoopLink:
         return (await _in_time(lambda: self._sent("GET", "/v1/health", "", None), _CONNECT_SECONDS))[1]
 
     def close(self) -> None:
-        self._writer.close()
+        self._writer.transport.abort()
 
     async def _exchanged(self, step: Exchange) -> HttpReply:
         return await self._sent(step.method, step.path, agent_fields(self._token, step.wait), step.body)
@@ -215,7 +215,8 @@ async def _in_time(work: Callable[[], Awaitable[T]], seconds: float) -> T:
         raise timed_out() from None
 
 
-def _close(link: _LoopLink | None) -> None:
+def _close(link: _LoopLink | None) -> bool:
+    """Closes a connection, if there is one; returns whether there was."""
     if link is not None:
-        with suppress(RuntimeError):  # the event loop may be closed
-            link.close()
+        link.close()
+    return link is not None

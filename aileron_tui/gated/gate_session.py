@@ -2,8 +2,10 @@
 
 import os
 import threading
+from dataclasses import replace
 from typing import Final
 
+from aileron_tui.files.paths import paths
 from aileron_tui.gated.gate_links import GateLinks
 from aileron_tui.gated.grants import Grants
 from aileron_tui.gated.outcome_reports import OutcomeReports
@@ -14,7 +16,7 @@ class GateSession:
     """What calls of one process share. A forked process has its own."""
 
     def __init__(self, settings: ProgramSettings, *, forked: bool = False) -> None:
-        self.settings = settings
+        settings = self.settings = replace(settings, data=settings.data or paths().data)
         self.name = session()
         self.links = GateLinks(settings)
         self.grants = Grants(settings)
