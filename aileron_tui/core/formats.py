@@ -11,7 +11,7 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
 VERSION: Final = 2
 """The version in which statements, entries and exports are written."""
 
-PROMPT_VERSION: Final = 4
+PROMPT_VERSION: Final = 5
 """The version in which prompts are written."""
 
 

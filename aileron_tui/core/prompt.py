@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.daemon_kinds import FILLED_IN, OPENCODE, TOLD_BY_OPENCODE, split_by_origin
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.formats import PROMPT_VERSION, version_of
@@ -36,6 +36,10 @@ __all__ = [
 ]
 
 NOT_AVAILABLE: Final = "n/a"
+PROXY: Final = "mcp-proxy"
+"""The door that fetches previews from an MCP server by itself."""
+
+READ_BY_GATE: Final = "read by the gate"
 EDITED: Final = "edited: - as asked, + as approved"
 _LABEL_WIDTH: Final = 24
 _PLAIN_LABEL: Final = re.compile(r'\w(?:[^:" ]| (?! ))*')
@@ -59,12 +63,15 @@ class Asker:
 class PreviewResult:
     """The result of a preview: rows, or a short reason why there are none.
 
-    `hidden` is the number of fetched values that the rows do not show.
+    `hidden` is the number of fetched values that the rows do not show. `told_by` is the door that fetched it, "" if the
+    gate did; the door says that `source` is where it comes from.
     """
 
     rows: tuple[Row, ...] = ()
     unavailable: str = ""
     hidden: int = 0
+    told_by: str = ""
+    source: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", tuple(self.rows))
@@ -72,12 +79,21 @@ class PreviewResult:
     def fields(self, version: int = PROMPT_VERSION) -> JsonObject:
         """The result as JSON, in the format of prompts of this version."""
         fields: JsonObject = {"rows": _row_fields(self.rows), "unavailable": self.unavailable}
-        return fields if version < 3 else fields | {"hidden": self.hidden}
+        if version > 2:
+            fields["hidden"] = self.hidden
+        if version > 4:
+            fields |= {"told_by": self.told_by, "source": self.source}
+        return fields
+
+    @property
+    def recorded(self) -> JsonObject:
+        """The result as JSON for the ledger. What the gate fetched has the same form since version 3."""
+        return self.fields() if self.told_by else self.fields(version=4)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the result, for records that must not contain its text."""
-        return f"sha256:{hashlib.sha256(canonical(self.fields())).hexdigest()}"
+        """SHA-256 of the result, for records that must not contain its text, and for rules."""
+        return _sha256(self.recorded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +104,9 @@ class Prompt:
     `connector` is the connector of the first step. `question` and `warnings` are the program's own words about a tool
     call, and are empty in prompts before version 4; a warning may quote the call. `version` is the format version. A
     prompt that was read from JSON keeps its version, and so its digest.
+
+    Since version 5, the digest is made from two others: that of the call, and that of everything. A program that knows
+    the call can so check that a decision is about it, without having seen what the operator saw.
     """
 
     kind: str
@@ -144,23 +163,40 @@ class Prompt:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON. Any change to what is shown changes the digest."""
-        return f"sha256:{hashlib.sha256(canonical(self.fields())).hexdigest()}"
+        """What a decision is bound to. Any change to what is shown changes the digest."""
+        if self.version < 5:
+            return self.shown
+        return bound_digest(self.kind, self.action, self.connector, self.args, self.shown)
+
+    @property
+    def shown(self) -> str:
+        """SHA-256 of the canonical JSON: everything that is shown."""
+        return _sha256(self.fields())
+
+
+def bound_digest(kind: str, action: str, connector: ConnectorRef, args: JsonObject, shown: str) -> str:
+    """The digest of a prompt about this call, of which everything that is shown has the digest `shown`."""
+    call: JsonObject = {"kind": kind, "action": action, "connector": connector.fields(), "args": args}
+    return _sha256({"call": _sha256(call), "shown": shown})
+
+
+def _sha256(value: JsonObject) -> str:
+    return f"sha256:{hashlib.sha256(canonical(value)).hexdigest()}"
 
 
 def read_prompt(value: Json) -> Prompt:
     """Reads a prompt from the JSON of a gate. Raises JsonError with the path of the problem."""
     version = version_of(value, "the prompt", PROMPT_VERSION) if isinstance(value, dict) else 1
-    recent, newest = version > 2, version > 3
+    recent, has_question = version > 2, version > 3
     names = "kind action connector args inputs preview asker risk"
-    more = " version" * (version > 1) + " steps" * recent + " question warnings" * newest
+    more = " version" * (version > 1) + " steps" * recent + " question warnings" * has_question
     fields = _object(value, "$", names + more)
     asker = _object(fields["asker"], "$.asker", "agent session folder" + " says" * recent)
     risk = _object(fields["risk"], "$.risk", "level reason")
     level = _text(risk["level"], "$.risk.level")
     if level not in set(RiskLevel):
         raise JsonError(f"expected one of {', '.join(RiskLevel)}", "$.risk.level")
-    preview = None if fields["preview"] is None else _preview(fields["preview"], "$.preview", recent)
+    preview = None if fields["preview"] is None else _preview(fields["preview"], "$.preview", version)
     return Prompt(
         _text(fields["kind"], "$.kind"),
         _text(fields["action"], "$.action"),
@@ -172,19 +208,19 @@ def read_prompt(value: Json) -> Prompt:
         Risk(RiskLevel(level), _text(risk["reason"], "$.risk.reason")),
         _steps(fields["steps"], "$.steps") if recent else (),
         version,
-        _text(fields["question"], "$.question") if newest else "",
-        _texts(fields["warnings"], "$.warnings") if newest else (),
+        _text(fields["question"], "$.question") if has_question else "",
+        _texts(fields["warnings"], "$.warnings") if has_question else (),
     )
 
 
-def _preview(value: Json, path: str, recent: bool) -> PreviewResult:
-    fields = _object(value, path, "rows unavailable" + " hidden" * recent)
-    hidden = fields.get("hidden", 0)
+def _preview(value: Json, path: str, version: int) -> PreviewResult:
+    fields = _object(value, path, "rows unavailable" + " hidden" * (version > 2) + " told_by source" * (version > 4))
+    hidden, told = fields.get("hidden", 0), [fields.get(name, "") for name in ("told_by", "source")]
     if type(hidden) is not int or hidden < 0:
         raise JsonError("expected an integer of 0 or more", f"{path}.hidden")
-    return PreviewResult(
-        _rows(fields["rows"], f"{path}.rows"), _text(fields["unavailable"], f"{path}.unavailable"), hidden
-    )
+    unavailable = _text(fields["unavailable"], f"{path}.unavailable")
+    told_by, source = (_text(item, f"{path}.told_by") for item in told)
+    return PreviewResult(_rows(fields["rows"], f"{path}.rows"), unavailable, hidden, told_by, source)
 
 
 def _connector(value: Json, path: str) -> ConnectorRef:
@@ -320,17 +356,38 @@ def _sections(prompt: Prompt, before: Prompt | None, *, daemon: bool = False) ->
         shown = fold_missing(shown)
     steps = step_rows(prompt.steps, prompt.args)
     old_steps = step_rows(before.steps, before.args) if before and prompt.steps else None
-    name = prompt.connector.name
-    connector = f"connector {inline(short_name(name))}" if name else "a connector"
-    origin = "read by the gate" if prompt.kind == CallKind.TOOL else f"fetched by {connector}"
-    origin = TOLD_BY_OPENCODE if prompt.kind == OPENCODE else origin
     run = step_text(prompt.steps[0]) if len(prompt.steps) == 1 else f"{len(prompt.steps)} steps"
     return [
         (Visible("agent sent"), paired(sent, old_sent)),
         (Visible(FILLED_IN), paired(filled, old_filled)),
-        (Visible(origin), paired(shown, was if shown and was else None)),
+        (_origin(prompt), paired(shown, was if shown and was else None)),
         (Visible(f"would run {inline(run)}"), paired(steps, old_steps)),
     ]
+
+
+def _origin(prompt: Prompt) -> Visible:
+    """Where the preview comes from."""
+    if prompt.preview and prompt.preview.told_by:
+        return Visible(inline(told_words(prompt, prompt.preview)))
+    if prompt.kind in NOT_RUN_HERE:
+        return Visible(READ_BY_GATE)
+    if prompt.kind == OPENCODE:
+        return Visible(TOLD_BY_OPENCODE)
+    name = prompt.connector.name
+    return Visible(f"fetched by {f'connector {inline(short_name(name))}' if name else 'a connector'}")
+
+
+def told_origin(preview: PreviewResult) -> str:
+    """Who told a preview that the gate did not fetch, in few words."""
+    return "fetched by the proxy" if preview.told_by == PROXY else "told by the program"
+
+
+def told_words(prompt: Prompt, preview: PreviewResult) -> str:
+    """Where a preview comes from that the gate did not fetch. It has foreign text."""
+    if preview.told_by == PROXY:
+        source = f" · {preview.source}" if preview.source else ""
+        return f"{told_origin(preview)} from {prompt.connector.name}{source}"
+    return f"{told_origin(preview)} {prompt.connector.name}"
 
 
 def _by_origin(prompt: Prompt, *, daemon: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:

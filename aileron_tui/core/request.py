@@ -83,13 +83,20 @@ class Request:
     @property
     def refreshable(self) -> bool:
         """Whether the preview can be fetched again."""
-        return not self.daemon
+        return not self.daemon and not self._told
+
+    @property
+    def _told(self) -> bool:
+        """Whether the preview was told by what asks."""
+        return self.prompt.preview is not None and bool(self.prompt.preview.told_by)
 
     @property
     def why_not_refreshable(self) -> str:
         """Why the preview cannot be fetched again, "" if it can."""
         if self.refreshable:
             return ""
+        if self._told:
+            return "the gate cannot fetch this preview: the program that asks told it"
         if self.runner == THE_DAEMON:
             return "the daemon fetched this preview once and cannot fetch it again"
         return f"{self.runner} reports changes by itself: there is nothing to fetch again"

@@ -9,7 +9,7 @@ calls it answers (`core/rule_match.py`). These are its fields as JSON, all of th
     args               for `call`, exactly these inputs, else null
     command, folder    for `command`, exactly this plain command in this folder; for `folder`, the folder
     connector, runs    the hash of the connector, and the digest of what would run; both empty if it does not matter.
-                       For a tool, `connector` is its MCP server, empty if it has none
+                       For a tool, `connector` is its MCP server and `runs` the hash of its definition
     shown              the digest of the preview that was shown, empty if there was none
     risk               the highest risk that an allow rule covers: that of the call it was made from
     ends               when it ends
@@ -111,6 +111,8 @@ def is_rule_id(text: str) -> bool:
 def rule_problem(rule: Rule) -> str:
     """Why a rule is not valid in itself, in words, or "" if it is."""
     allows, is_tool = rule.verdict is RuleVerdict.ALLOW, rule.kind is CallKind.TOOL
+    if rule.kind is CallKind.DEFINITION:
+        return "only a person can accept the changed definition of a tool"
     if why := _reach_problem(rule, is_tool):
         return why
     if allows and rule.risk is RiskLevel.HIGH and rule.reach in (RuleReach.ANY, RuleReach.FOLDER):

@@ -11,7 +11,7 @@ The body of a `rule.answered` entry has these fields. The rule itself is in the 
 from datetime import datetime
 from typing import Final
 
-from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.call_kinds import NOT_RUN_HERE, CallKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
 from aileron_tui.core.protected_paths import protected_value
 from aileron_tui.core.risk import RiskLevel
@@ -63,8 +63,8 @@ def request_call(request: JsonObject, runs: str, shown: str | None) -> RuleCall:
     connector, args, risk = request.get("connector"), request.get("args"), request.get("risk")
     inputs = args if isinstance(args, dict) else {}
     hash_ = connector.get("hash") if isinstance(connector, dict) else ""
-    if request.get("kind") == CallKind.TOOL:
-        return _tool_call(request, inputs, shown)
+    if (kind_ := request.get("kind")) in NOT_RUN_HERE:
+        return _tool_call(request, CallKind(str(kind_)), inputs, shown)
     return RuleCall(
         agent=str(request.get("agent", "")),
         action=str(request.get("action", "")),
@@ -78,20 +78,22 @@ def request_call(request: JsonObject, runs: str, shown: str | None) -> RuleCall:
     )
 
 
-def _tool_call(request: JsonObject, args: JsonObject, shown: str | None) -> RuleCall:
+def _tool_call(request: JsonObject, kind_: CallKind, args: JsonObject, shown: str | None) -> RuleCall:
     from aileron_tui.core.tool_prompts import is_shell, shell_command  # noqa: PLC0415  # most ledgers are read for actions
 
     folder = str(request.get("folder", ""))
-    call = ToolCall(str(request.get("action", "")), args, _name(request.get("connector")), folder)
+    connector = request.get("connector")
+    call = ToolCall(str(request.get("action", "")), args, _field(connector, "name"), folder, _field(connector, "hash"))
     paths = request.get("leads_to")
     return RuleCall(
         agent=str(request.get("agent", "")),
         action=call.tool,
         args=args,
-        kind=CallKind.TOOL,
+        kind=kind_,
         command=shell_command(call),
         folder=folder,
         connector=call.server,
+        runs=call.definition,
         shown=shown,
         risk=_LEVELS.get(str(request.get("risk")), RiskLevel.HIGH),
         warning=str(request.get("warning", "")),
@@ -100,8 +102,8 @@ def _tool_call(request: JsonObject, args: JsonObject, shown: str | None) -> Rule
     )
 
 
-def _name(connector: Json) -> str:
-    return str(connector.get("name", "")) if isinstance(connector, dict) else ""
+def _field(connector: Json, name: str) -> str:
+    return str(connector.get(name, "")) if isinstance(connector, dict) else ""
 
 
 def answer_problem(answer: RuleAnswer, rule: Rule, request: JsonObject, now: datetime) -> str:

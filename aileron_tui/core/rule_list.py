@@ -1,6 +1,6 @@
 """Rules as a source lists and offers them, read and checked."""
 
-from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.call_kinds import NOT_RUN_HERE, CallKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.rule import Rule
@@ -78,13 +78,14 @@ class RuleOffers:
 def differs_from(rule: Rule, prompt: Prompt) -> str:
     """How a rule differs from the prompt from which it is made, in words, or "" if it covers what is shown there."""
     shown = prompt.preview.digest if prompt.preview else ""
-    is_tool = prompt.kind == CallKind.TOOL
+    is_tool = prompt.kind in NOT_RUN_HERE
     command = _command(prompt) if rule.command else ""
     for what, own, other in (
         ("agent", rule.agent, prompt.agent),
-        ("kind", rule.kind, CallKind.TOOL if is_tool else CallKind.ACTION),
+        ("kind", rule.kind, prompt.kind if is_tool else CallKind.ACTION),
         ("action", rule.action, prompt.action),
         ("connector", rule.connector, prompt.connector.name if is_tool else prompt.connector.hash),
+        ("definition", rule.runs if is_tool else "", prompt.connector.hash if is_tool else ""),
         ("folder", rule.folder, prompt.asker.folder if is_tool else ""),
         ("command", rule.command, command),
         ("inputs", rule.args, prompt.args if rule.args is not None else None),

@@ -20,9 +20,10 @@ _VERBS: Final = {
 
 def rule_words(rule: Rule, now: datetime) -> str:
     """A rule as one sentence: what it answers, how far it goes, and when it ends."""
+    pinned = ", as long as its definition is the same" if rule.kind is CallKind.TOOL and rule.runs else ""
     server = f" of the server {rule.connector}" if rule.kind is CallKind.TOOL and rule.connector else ""
     what = f"{rule.action}{server} from {rule.agent}"
-    return f"{_VERBS[rule.verdict]} {what} {reach_words(rule)}, {end_words(rule, now)}"
+    return f"{_VERBS[rule.verdict]} {what} {reach_words(rule)}{pinned}, {end_words(rule, now)}"
 
 
 def reach_words(rule: Rule) -> str:

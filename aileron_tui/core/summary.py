@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.daemon_kinds import OPENCODE
 from aileron_tui.core.visible_text import Visible, cells, clip_around, inline, quoted
 
@@ -96,10 +96,10 @@ def _groups(prompt: "Prompt") -> "tuple[tuple[Row, ...], tuple[Row, ...]]":
     needs the room, and what the agent says about it must not stand beside it.
     """
     inputs = prompt.inputs
-    if prompt.kind == CallKind.TOOL:
+    if prompt.kind in NOT_RUN_HERE:
         commands = tuple(row for row in inputs if row.label == COMMAND)
         inputs = commands or tuple(row for row in inputs if row.label != AGENT_SAYS)
-    fetched = prompt.preview.rows if prompt.preview and prompt.kind != CallKind.TOOL else ()
+    fetched = prompt.preview.rows if prompt.preview and prompt.kind not in NOT_RUN_HERE else ()
     if prompt.kind == OPENCODE:  # what it tells about a call says less than the call, and has the content of files
         fetched = () if prompt.args else tuple(row for row in fetched if not row.multiline)
     return fetched, inputs

@@ -5,6 +5,7 @@ The gate decides about a tool call and records it; the program executes it.
 
 from enum import StrEnum
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import PreviewResult
@@ -18,17 +19,33 @@ from aileron_tui.core.values import dataclass
 class ToolCall:
     """One call of a tool. `args` is exactly what would be executed.
 
-    `server` is the MCP server that has the tool, "" for a tool of the program itself. `folder` is where the program
-    works, as it says.
+    `server` is the MCP server or the program that has the tool, "" for a tool that the agent has by itself. `folder` is
+    where the program works, as it says. `definition` is the hash of the tool's definition, "" if it is not known. For
+    the kind `definition`, the args are the definition of the tool `before` and `after` it changed.
     """
 
     tool: str
     args: JsonObject
     server: str = ""
     folder: str = ""
+    definition: str = ""
+    kind: CallKind = CallKind.TOOL
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", frozen_object(self.args))
+
+    @property
+    def connector(self) -> ConnectorRef:
+        """What has the tool, in the place where a prompt has the connector of an action."""
+        return ConnectorRef(self.server, hash=self.definition)
+
+
+@dataclass(frozen=True, slots=True)
+class DoorClaims:
+    """What a door says about a call beyond the call: a preview that it fetched, and a risk, which can only raise it."""
+
+    preview: PreviewResult | None = None
+    risk: Risk | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +103,13 @@ class ToolPrompt:
 class ResolvedTool:
     """A tool call with what the gate found about it: the one value that its prompt and its digest are made from.
 
-    `leads_to` are the paths that it names, without symbolic links.
+    `leads_to` are the paths that it names, without symbolic links. `claims` are part of what is shown.
     """
 
     call: ToolCall
     shown: ToolPrompt
     leads_to: tuple[str, ...] = ()
+    claims: DoorClaims = DoorClaims()
 
     @property
     def args(self) -> JsonObject:
@@ -105,5 +123,5 @@ class ResolvedTool:
 
     @property
     def connector(self) -> ConnectorRef:
-        """The MCP server that has the tool. No connector of the gate runs."""
-        return ConnectorRef(self.call.server)
+        """The MCP server that has the tool, and the hash of its definition. No connector of the gate runs."""
+        return self.call.connector

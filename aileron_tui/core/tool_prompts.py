@@ -5,15 +5,18 @@ known args of its tool is shown as it is, with a warning.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.file_changes import MOST_PATHS, FileChange, change_preview, file_changes
 from aileron_tui.core.jsontext import Json, plain
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.shell_risk import shell_warnings
 from aileron_tui.core.shell_rows import shell_rows
-from aileron_tui.core.tool_call import FileFacts, NamedPath, ToolCall, ToolPrompt
+from aileron_tui.core.tool_call import DoorClaims, FileFacts, NamedPath, ToolCall, ToolPrompt
+from aileron_tui.core.tool_definition import definition_prompt
 from aileron_tui.core.tool_kind import ArgRole, ToolKind, ToolUse
 from aileron_tui.core.tool_kinds import is_known_tool, uses_of
 from aileron_tui.core.tool_paths import absolute
@@ -29,6 +32,8 @@ _UNKNOWN_SHAPE: Final = "the args are not those that this tool is known to have,
 
 def named_paths(call: ToolCall) -> tuple[NamedPath, ...]:
     """The paths that a call names, and the agent's folder if there are any. At most 16, absolute."""
+    if call.kind is CallKind.DEFINITION:
+        return ()
     found = [NamedPath(place.path, place.changes, place.needs_text) for place in read_call(call).places if place.path]
     paths = tuple({named.path: named for named in reversed(found)}.values())[::-1][:MOST_PATHS]
     folder = absolute(call.folder, "")
@@ -41,6 +46,8 @@ def tool_prompt(
     call: ToolCall, files: Mapping[str, FileFacts], rules: Sequence[RiskRule] = (), own: Sequence[str] = ()
 ) -> ToolPrompt:
     """What the operator is shown for a call. `files` is what the gate found at each of its `named_paths`."""
+    if call.kind is CallKind.DEFINITION:
+        return definition_prompt(call)
     reading = read_call(call)
     changes = file_changes(reading.kind, call.args, call.folder, files) if reading.kind else ()
     warnings = tuple(dict.fromkeys(_warnings(reading, changes, files, own)))
@@ -54,6 +61,12 @@ def tool_prompt(
         shown,
         change_preview(changes),
     )
+
+
+def with_claims(shown: ToolPrompt, claims: DoorClaims) -> ToolPrompt:
+    """A prompt with what the door says: it can only raise the risk, and has a preview only where the gate has none."""
+    risk = claims.risk if claims.risk and claims.risk.level.rank > shown.risk.level.rank else shown.risk
+    return replace(shown, risk=risk, preview=shown.preview or claims.preview)
 
 
 def shell_command(call: ToolCall) -> str:

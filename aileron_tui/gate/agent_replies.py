@@ -1,10 +1,13 @@
 """The results that agents receive when a request ends. They never contain anything from the preview."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState, on_the_wire
 from aileron_tui.ledger.store import StoredResult
+
+if TYPE_CHECKING:
+    from aileron_tui.gate.gate_request import GateRequest
 
 _END_MESSAGES: Final = {
     RequestState.EXPIRED: ("nobody answered in time, so nothing was run; this is not a denial", True),
@@ -33,10 +36,22 @@ def denied(request_id: str, reason: str) -> StoredResult:
     return StoredResult(request_id, body | {"reason": reason} if reason else body)
 
 
-def allowed(request_id: str, args: JsonObject, rule: str, decision: Json, *, edited: bool) -> JsonObject:
-    """The answer that a program may execute a tool call, with exactly what was approved and what allows it."""
-    by: JsonObject = {"rule": rule} if rule else {"decision": decision}
-    return {"status": "allowed", "approval_id": request_id, "input": args, "edited": edited, **by}
+def allowed(request: "GateRequest") -> JsonObject:
+    """The answer that a program may execute a tool call: exactly what was approved, and what proves it.
+
+    `shown` is only a digest. With the call, it is what the decision is bound to.
+    """
+    by: JsonObject = {"decision": request.decision}
+    if request.rule:
+        by = {"rule": request.rule, "rule_envelope": request.rule_envelope}
+    return {
+        "status": "allowed",
+        "approval_id": request.id,
+        "input": request.args,
+        "edited": request.edited_from is not None,
+        "shown": request.prompt.shown,
+        **by,
+    }
 
 
 def already_handed_over(request_id: str) -> JsonObject:

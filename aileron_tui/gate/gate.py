@@ -266,6 +266,10 @@ class Gate:
         """Returns the answer to a tool call of this agent, or its state while it waits."""
         return await self._permissions.poll(id_, agent, wait)
 
+    async def withdraw_permission(self, id_: str, *, agent: str) -> Reply | None:
+        """Withdraws a waiting tool call of this agent; returns why it cannot be withdrawn, or None if it was."""
+        return await self._permissions.withdraw(id_, agent)
+
     async def report_outcome(self, id_: str, body: JsonObject, *, agent: str) -> Reply:
         """Accepts the report about a tool call that was handed over."""
         return await self._permissions.outcome(id_, agent, body)
@@ -282,7 +286,7 @@ class Gate:
             self._doors.heard(agent, door, session, transcript)
 
     def own_requests(self, agent: str) -> JsonObject:
-        """What an agent may know about itself: its name, and its own waiting requests."""
+        """What an agent may know about itself: its name, its own waiting requests, and what it may fetch."""
         waiting: list[Json] = [
             {
                 "id": request.id,
@@ -293,7 +297,8 @@ class Gate:
             for request in self._gate_state.pending()
             if request.agent == agent
         ]
-        return {"agent": agent, "version": __version__, "instance": self.instance, "waiting": waiting}
+        about: JsonObject = {"agent": agent, "version": __version__, "instance": self.instance, "waiting": waiting}
+        return about | self._permissions.own_calls(agent)
 
     async def result(self, id_: str, *, agent: str) -> Reply:
         """Returns the state or the result of a request of this agent. Other agents' requests do not exist for it."""

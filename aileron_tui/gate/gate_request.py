@@ -60,13 +60,16 @@ class Edit:
 class ToolDoor:
     """The door through which a tool call came: its name, the id it gave the call, and what it can do.
 
-    `seconds` is how long it can wait for the answer, 0 if it did not say.
+    `seconds` is how long it can wait for the answer, 0 if it did not say. `batch` is what it calls the calls that
+    belong together. `resumable` means that it may fetch an approval much later, for example after a crash.
     """
 
     name: str = ""
     call_id: str = ""
     can_edit: bool = False
     seconds: int = 0
+    batch: str = ""
+    resumable: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -78,9 +81,10 @@ class GateRequest:
     `decision` is the envelope of the decision. `edited_from` is the prompt of the original call if an edited call was
     approved. `repeats` is the id of an earlier request for the same call that may have taken effect. `unrecorded` says
     how the request ended as long as that could not be recorded. `extended_by` names the approver of each extension.
-    `rule` is the rule that answered the request; `handed_over` means that its result goes to an agent that waits for
-    it, and is not stored. `ended` is set once there is something to tell the agent: the end of the request, or the
-    approval of a tool call. `door` is set only for a tool call, which has no sandbox.
+    `rule` is the rule that answered the request, and `rule_envelope` its signed form; `handed_over` means that its
+    result goes to an agent that waits for it, and is not stored. `ended` is set once there is something to tell the
+    agent: the end of the request, or the approval of a tool call. `door` is set only for a tool call, which has no
+    sandbox.
     """
 
     id: str
@@ -108,6 +112,7 @@ class GateRequest:
     unrecorded: str = ""
     extended_by: tuple[str, ...] = ()
     rule: str = ""
+    rule_envelope: Json = None
     handed_over: bool = False
     door: ToolDoor | None = None
     result: StoredResult | None = None
@@ -148,7 +153,7 @@ class GateRequest:
     @property
     def kind(self) -> CallKind:
         """Whether it is a call of an action or of a tool."""
-        return CallKind.TOOL if self.tool else CallKind.ACTION
+        return self.call.call.kind if isinstance(self.call, ResolvedTool) else CallKind.ACTION
 
     @property
     def args(self) -> JsonObject:
@@ -282,6 +287,8 @@ class GateRequest:
         }
         if self.door:
             item["door"] = self.door.name
+            if self.door.batch:
+                item["batch"] = self.door.batch
             if not self.door.can_edit:
                 item["not_editable"] = "what asks for this call cannot pass on an edit"
         if self.asker.session:
@@ -332,7 +339,7 @@ def tool_request_prompt(call: ResolvedTool, asker: Asker) -> Prompt:
     """The prompt for a tool call."""
     tool, shown = call.call, call.shown
     return Prompt(
-        CallKind.TOOL,
+        tool.kind,
         tool.tool,
         call.connector,
         tool.args,

@@ -9,10 +9,11 @@ from typing import Final
 
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject, canonical
-from aileron_tui.core.prompt import Asker
+from aileron_tui.core.jsontext import Json, JsonObject, canonical
+from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.states import InvalidTransition, RequestState
-from aileron_tui.core.tool_call import ResolvedTool, ToolCall
+from aileron_tui.core.times import timestamp
+from aileron_tui.core.tool_call import DoorClaims, ResolvedTool, ToolCall
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, recovery, replies
@@ -24,9 +25,12 @@ from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import LONGEST_ERROR, RequestEnd
 from aileron_tui.gate.request_handler import CallNotAccepted, RequestHandler
 from aileron_tui.gate.tool_resolver import ToolResolver
+from aileron_tui.ledger.history_filter import HistoryFilter
 from aileron_tui.ledger.recorded_args import recorded_args
 from aileron_tui.ledger.recorded_decision import decision_of
 from aileron_tui.ledger.store import EntryDraft
+
+WITHDRAWN: Final = "the agent withdrew the request"
 
 DIFFERS: Final = "what was executed is not what was approved"
 """What is recorded and shown if a program reports that it executed something else."""
@@ -34,6 +38,10 @@ DIFFERS: Final = "what was executed is not what was approved"
 _COLLECTION_SECONDS: Final = 60.0
 """How long an approval waits for an agent that does not wait for it."""
 
+_RESUMING_SECONDS: Final = 900.0
+"""How long it waits for a program that may come back after a crash: as long as a decision can be valid."""
+
+_NOT_FETCHED: Final = "the call was edited after it was fetched"
 _NOT_COLLECTED: Final = "the agent did not come back for the answer"
 _NOTICE_SECONDS: Final = 600
 _MOST_REMEMBERED: Final = 10_000
@@ -51,6 +59,7 @@ class ToolQuestion:
     asker: Asker
     door: ToolDoor
     fingerprint: str
+    claims: DoorClaims = DoorClaims()
 
 
 class PermissionHandler:
@@ -72,7 +81,7 @@ class PermissionHandler:
         try:
             request = state.open_by_call.get(asked.fingerprint)
             if request is None:
-                tool = await self._resolver.resolve(agent, asked.call)
+                tool = await self._resolver.resolve(agent, asked.call, asked.claims)
                 request = state.open_by_call.get(asked.fingerprint)  # it may have been asked twice at the same time
                 if request is None:
                     request = self._new_request(asked, tool, agent)
@@ -120,7 +129,9 @@ class PermissionHandler:
         state = self._gate_state
         request.state = RequestState.APPROVED
         state.cancel_timers(request)
-        state.schedule(request, _COLLECTION_SECONDS, lambda: state.spawn(self._withdraw_uncollected(request)))
+        resumable = request.door is not None and request.door.resumable
+        seconds = _RESUMING_SECONDS if resumable else _COLLECTION_SECONDS
+        state.schedule(request, seconds, lambda: state.spawn(self._withdraw_uncollected(request)))
         request.ended.set()
         state.announce(request)
 
@@ -130,7 +141,7 @@ class PermissionHandler:
 
     async def look_again(self, request: GateRequest, tool: ResolvedTool) -> bool:
         """Resolves a waiting tool call again; returns whether what is shown has changed, which is a new prompt."""
-        now = await self._resolver.resolve(request.agent, tool.call)
+        now = await self._resolver.resolve(request.agent, tool.call, tool.claims)
         if now == tool:
             return False
         await self._requests.replace_tool(request, now)
@@ -141,7 +152,12 @@ class PermissionHandler:
         tool = request.tool
         if tool is None:
             raise TypeError(f"{request.id} is not a tool call")
-        return await self._resolver.resolve(request.agent, replace(tool.call, args=args))
+        claims = tool.claims
+        if claims.preview and canonical(args) != canonical(tool.args):
+            told = claims.preview
+            unknown = PreviewResult((), _NOT_FETCHED, told_by=told.told_by, source=told.source)
+            claims = replace(claims, preview=unknown)
+        return await self._resolver.resolve(request.agent, replace(tool.call, args=args), claims)
 
     async def _answer(self, request: GateRequest) -> Reply:
         """The answer for an agent that waited for it."""
@@ -152,9 +168,7 @@ class PermissionHandler:
                     await self._gate_state.recorder.record(entry)
                     self._hand_over_now(request)
         if request.state is RequestState.HANDED_OVER:
-            edited = request.edited_from is not None
-            body = agent_replies.allowed(request.id, request.args, request.rule, request.decision, edited=edited)
-            return Reply(200, body)
+            return Reply(200, agent_replies.allowed(request))
         if request.result is None:
             return Reply(200, request.poll_reply() | {"approval_id": request.id})
         await self._requests.deliver(request.result)
@@ -175,6 +189,32 @@ class PermissionHandler:
                 result = agent_replies.ended(request.id, RequestState.WITHDRAWN, message)
                 entry = EntryDraft(EntryKind.WITHDRAWN, {"error": _NOT_COLLECTED}, request.id)
                 await self._requests.ends.finish(request, RequestEnd(RequestState.WITHDRAWN, entry, result))
+
+    async def withdraw(self, id_: str, agent: str) -> Reply | None:
+        """Withdraws a waiting request of this agent; returns why it cannot be withdrawn, or None if it was."""
+        request = self._gate_state.open_requests.get(id_)
+        if request is None or not request.is_recorded or request.agent != agent or request.tool is None:
+            return replies.unknown_request(id_)
+        await self._requests.end_unanswered(request, RequestState.WITHDRAWN, WITHDRAWN)
+        if request.state is RequestState.WITHDRAWN:
+            return None
+        return replies.error(409, "INVALID_STATE", f"the request is {request.state}", state=request.state)
+
+    def own_calls(self, agent: str) -> JsonObject:
+        """The tool calls of an agent that it may fetch, and those that it fetched and never reported on."""
+        approved: list[Json] = [
+            _known(request) | {"expires_at": timestamp(request.expires_at)}
+            for request in tuple(self._gate_state.open_requests.values())
+            if request.agent == agent and request.tool and request.state is RequestState.APPROVED
+        ]
+        reader, wanted = self._gate_state.reader, HistoryFilter(agents=(agent,), outcomes=(RequestState.HANDED_OVER,))
+        handed_over: list[Json] = []
+        for record in reader.page(wanted):
+            if recovery.is_tool(record) and recovery.owner(record) == agent:
+                made = reader.of_request(record.id)[0].body
+                about: JsonObject = {name: made.get(name, "") for name in ("call_id", "session", "batch")}
+                handed_over.append({"id": record.id, "tool": record.action, **about, "at": record.decided})
+        return {"approved": approved, "handed_over": handed_over}
 
     # outcomes
 
@@ -270,13 +310,23 @@ class PermissionHandler:
             asked_at=now,
             deadline=state.deadline(most=asked.door.seconds),
             preview_state=PreviewState.NONE,
-            size=len(canonical(tool.args)),
+            size=len(canonical(tool.args)) + _told_size(asked.claims),
             door=asked.door,
         )
 
 
+def _known(request: GateRequest) -> JsonObject:
+    door = request.door or ToolDoor()
+    about: JsonObject = {"call_id": door.call_id, "session": request.asker.session, "batch": door.batch}
+    return {"id": request.id, "tool": request.name, **about}
+
+
 def _pending(request: GateRequest) -> JsonObject:
     return request.pending_reply() | {"result_url": f"/v1/permissions/{request.id}"}
+
+
+def _told_size(claims: DoorClaims) -> int:
+    return sum(len(row.value) for row in claims.preview.rows) if claims.preview else 0
 
 
 def _is_same(request: GateRequest, call: ToolCall) -> bool:
@@ -285,5 +335,4 @@ def _is_same(request: GateRequest, call: ToolCall) -> bool:
     if tool is None:
         return False
     args = request.edited_from.args if request.edited_from else tool.args
-    same = (tool.call.tool, tool.call.server, tool.call.folder) == (call.tool, call.server, call.folder)
-    return same and canonical(args) == canonical(call.args)
+    return replace(tool.call, args={}) == replace(call, args={}) and canonical(args) == canonical(call.args)

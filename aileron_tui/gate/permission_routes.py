@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import JsonError, JsonObject, kind, with_canonical_numbers
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.tool_call import ToolCall
 from aileron_tui.gate.call_inputs import tool_fingerprint
+from aileron_tui.gate.door_claims import check_definition, read_claims
 from aileron_tui.gate.gate_request import ToolDoor
 from aileron_tui.gate.held_calls import HeldCalls
 from aileron_tui.gate.http_request import HttpRequest, invalid_body, json_response, reply_response, unauthorized
@@ -27,12 +29,26 @@ if TYPE_CHECKING:
 LONGEST_HOLD: Final = 3600
 """How many seconds a response can be held open for the answer."""
 
-_LONGEST: Final = {"tool": 200, "server": 200, "folder": 4096, "session": 200, "call_id": 200, "door": 32, "says": 200}
-_ASKED: Final = frozenset({*_LONGEST, "input", "can_edit", "seconds"})
+_LONGEST: Final = {
+    "tool": 200,
+    "server": 200,
+    "folder": 4096,
+    "session": 200,
+    "call_id": 200,
+    "door": 32,
+    "says": 200,
+    "batch": 100,
+    "definition": 71,
+    "risk": 8,
+    "risk_reason": 200,
+    "kind": 16,
+}
+_ASKED: Final = frozenset({*_LONGEST, "input", "can_edit", "seconds", "preview", "resumable"})
 _REPORTED: Final = frozenset({"status", "input", "error"})
 _STATUSES: Final = ("executed", "failed")
 _EVENTS: Final = ("started", "heard", "ended")
 _LONGEST_ERROR: Final = 16 * 1024
+_HTTP: Final = "http"
 _RETRY_SECONDS: Final = 2
 
 
@@ -46,6 +62,7 @@ class PermissionRoutes:
             Route("POST", "/v1/permissions", RouteAccess.AGENT, self.ask),
             Route("POST", "/v1/permissions/outcome", RouteAccess.AGENT, self.call_outcome),
             Route("GET", "/v1/permissions/{id}", RouteAccess.AGENT, self.poll),
+            Route("DELETE", "/v1/permissions/{id}", RouteAccess.AGENT, self.withdraw),
             Route("POST", "/v1/permissions/{id}/outcome", RouteAccess.AGENT, self.outcome),
             Route("POST", "/v1/doors", RouteAccess.AGENT, self.door),
             Route("GET", "/v1/agent", RouteAccess.AGENT, self.agent),
@@ -74,6 +91,13 @@ class PermissionRoutes:
         if reply.status == 202:
             headers |= {"Location": str(reply.body["result_url"]), "Retry-After": str(_RETRY_SECONDS)}
         return reply_response(reply, headers)
+
+    async def withdraw(self, http_request: HttpRequest) -> Response:
+        """Withdraws a tool call that waits for an answer."""
+        http_request.query()
+        id_ = http_request.path_params["id"]
+        refused = await self._gate.withdraw_permission(id_, agent=http_request.agent.name)
+        return reply_response(refused) if refused else Response(status_code=204)
 
     async def outcome(self, http_request: HttpRequest) -> Response:
         """Takes the report about a tool call."""
@@ -114,23 +138,29 @@ class PermissionRoutes:
 def read_question(body: JsonObject, agent: str) -> ToolQuestion:
     """Reads a tool call that an agent asks about. Raises a Refusal that names the field that is wrong."""
     texts = {name: _text(body, name, required=name == "tool") for name in _LONGEST}
-    args, can_edit, seconds = body.get("input"), body.get("can_edit", False), body.get("seconds", 0)
+    args, seconds = body.get("input"), body.get("seconds", 0)
     if not isinstance(args, dict):
         raise invalid_body(JsonError(f"expected an object, found {kind(args)}", "$.input"))
-    if not isinstance(can_edit, bool):
-        raise invalid_body(JsonError(f"expected a boolean, found {kind(can_edit)}", "$.can_edit"))
+    can_edit, resumable = (_flag(body, name) for name in ("can_edit", "resumable"))
     if type(seconds) is not int or not 0 <= seconds <= LONGEST_HOLD:
         raise invalid_body(JsonError(f"expected a whole number from 0 to {LONGEST_HOLD:,}", "$.seconds"))
     try:
         args = with_canonical_numbers(args)
     except JsonError as error:
         raise invalid_body(error) from None
-    call = ToolCall(texts["tool"], args, texts["server"], texts["folder"])
+    try:
+        claims = read_claims(body, texts["door"] or _HTTP, has_server=bool(texts["server"]))
+        of_definition = check_definition(texts["kind"], texts["definition"], texts["server"], args)
+    except JsonError as error:
+        raise invalid_body(error) from None
+    kind_ = CallKind.DEFINITION if of_definition else CallKind.TOOL
+    call = ToolCall(texts["tool"], args, texts["server"], texts["folder"], texts["definition"], kind_)
     asker = Asker(agent, session=texts["session"], folder=texts["folder"], says=texts["says"])
-    door = ToolDoor(texts["door"] or "http", texts["call_id"], can_edit, seconds)
+    can_edit = can_edit and not of_definition
+    door = ToolDoor(texts["door"] or _HTTP, texts["call_id"], can_edit, seconds, texts["batch"], resumable)
     # Without an id, no other call can be the same one.
     call_id = texts["call_id"] or f"{secrets.token_hex(16)} without an id"
-    return ToolQuestion(call, asker, door, tool_fingerprint(agent, texts["session"], call_id))
+    return ToolQuestion(call, asker, door, tool_fingerprint(agent, texts["session"], call_id), claims)
 
 
 def read_report(body: JsonObject) -> JsonObject:
@@ -145,6 +175,13 @@ def read_report(body: JsonObject) -> JsonObject:
         return body | {"input": with_canonical_numbers(executed)} if "input" in body else body
     except JsonError as inexact:
         raise invalid_body(inexact) from None
+
+
+def _flag(body: JsonObject, name: str) -> bool:
+    value = body.get(name, False)
+    if not isinstance(value, bool):
+        raise invalid_body(JsonError(f"expected a boolean, found {kind(value)}", f"$.{name}"))
+    return value
 
 
 def _text(body: JsonObject, name: str, *, required: bool = False) -> str:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from aileron_tui.core.agent_names import DEFAULT_AGENT
-from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, canonical
@@ -135,7 +135,7 @@ def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
 
 def is_tool(record: HistoryRecord) -> bool:
     """Whether a request of a gate is a tool call."""
-    return record.kind == CallKind.TOOL and not record.daemon
+    return record.kind in NOT_RUN_HERE and not record.daemon
 
 
 async def _withdraw_tool(gate_state: GateState, record: HistoryRecord) -> None:

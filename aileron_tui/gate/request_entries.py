@@ -35,7 +35,7 @@ def request_entry(request: GateRequest) -> EntryDraft:
 
 def tool_preview_entry(request: GateRequest, preview: PreviewResult) -> EntryDraft:
     """The entry about what the gate read for a tool call. It is never kept: it is the content of somebody's files."""
-    return EntryDraft(EntryKind.PREVIEWED, preview_body(preview.fields(), keep=False), request.id)
+    return EntryDraft(EntryKind.PREVIEWED, preview_body(preview, keep=False), request.id)
 
 
 def _action_fields(request: GateRequest) -> JsonObject:
@@ -51,10 +51,14 @@ def _tool_fields(request: GateRequest, tool: ResolvedTool) -> JsonObject:
     door = request.door
     fields: JsonObject = {
         "kind": request.kind,
-        "connector": {"name": tool.call.server},
+        "connector": {"name": tool.call.server, "hash": tool.call.definition}
+        if tool.call.definition
+        else {"name": tool.call.server},
         "door": door.name if door else "",
         "call_id": door.call_id if door else "",
     }
+    if door and door.batch:
+        fields["batch"] = door.batch
     if tool.leads_to:
         fields["leads_to"] = list(tool.leads_to)
     if tool.shown.warnings:

@@ -339,7 +339,7 @@ class RequestHandler:
             if outcome is None:
                 return None, None
             shown, answer = outcome.result, outcome.output
-        body = preview_body(shown.fields(), keep=self._gate_state.setup.config.policy.keep_previews)
+        body = preview_body(shown, keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
         await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))

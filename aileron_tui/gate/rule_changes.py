@@ -124,6 +124,8 @@ class RuleChanges:
         """How far a rule for this request can go, narrowest first."""
         if not request.tool:
             return _OFFERED
+        if request.tool.call.definition and not request.tool.call.folder:
+            return _OFFERED
         return _OFFERED_FOR_COMMAND if self._ruling.rule_call(request).is_shell else _OFFERED_FOR_TOOL
 
     def _offer(self, request: GateRequest, reach: RuleReach) -> Rule:

@@ -113,6 +113,7 @@ class RuleHandler:
             command=shell_command(call),
             folder=call.folder,
             connector=call.server,
+            runs=call.definition,
             shown=preview.digest if preview else "",
             risk=request.risk.level,
             warning=_LARGE if large else _warning(request),
@@ -241,7 +242,7 @@ class RuleHandler:
         except EntryRefused as error:
             log.warning("%s was not answered by %s: %s", request.id, rule.id, inline(str(error)))
             return False
-        request.rule, request.reason = rule.id, reason
+        request.rule, request.rule_envelope, request.reason = rule.id, known.envelope, reason
         request.recorded.set_result(None)
         if allowed and request.tool:
             self.hand_over(request)

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.jsontext import canonical
-from aileron_tui.core.tool_call import ResolvedTool, ToolCall
+from aileron_tui.core.tool_call import DoorClaims, ResolvedTool, ToolCall
 from aileron_tui.files.paths import paths
 from aileron_tui.gate.file_reader import FileReader
 from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.large_values import work_on
 
 _WIDE_FOLDER: Final = "the agent works in a folder that contains your whole home folder"
+_NO_CLAIMS: Final = DoorClaims()
 _COST: Final = 8
 """How much longer it takes to read a character of a call than one of a file. A shell command is taken apart."""
 
@@ -28,9 +29,9 @@ class ToolResolver:
         self._home = Path.home().resolve()
         self.files = FileReader([str(path) for path in own])
 
-    async def resolve(self, agent: str, call: ToolCall) -> ResolvedTool:
-        """The call with what the gate finds now. It is never cached."""
-        from aileron_tui.core.tool_prompts import named_paths, tool_prompt  # noqa: PLC0415  # most gates run only actions
+    async def resolve(self, agent: str, call: ToolCall, claims: DoorClaims = _NO_CLAIMS) -> ResolvedTool:
+        """The call with what its door says about it and what the gate finds now. It is never cached."""
+        from aileron_tui.core.tool_prompts import named_paths, tool_prompt, with_claims  # noqa: PLC0415  # most gates run only actions
 
         size = _COST * len(canonical(call.args))
         named = await work_on(size, lambda: named_paths(call))
@@ -40,7 +41,8 @@ class ToolResolver:
         folders = (call.folder, *(found.resolved for path, found in files.items() if path == call.folder))
         if any(self._contains_home(folder) for folder in folders):
             shown = replace(shown, warnings=(*shown.warnings, _WIDE_FOLDER))
-        return ResolvedTool(call, shown, tuple(found.resolved for found in files.values() if found.resolved))
+        leads_to = tuple(found.resolved for found in files.values() if found.resolved)
+        return ResolvedTool(call, with_claims(shown, claims), leads_to, claims)
 
     def _contains_home(self, folder: str) -> bool:
         """Whether a folder is so wide that being inside it says nothing about a path."""

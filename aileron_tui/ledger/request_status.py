@@ -13,7 +13,7 @@ An end that the daemon reported is final. An answer that was given here is final
 
 from typing import Final
 
-from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment, timestamp
@@ -73,7 +73,7 @@ class DaemonReport:
 
 def is_tool(body: JsonObject) -> bool:
     """Whether a request is a tool call, which the agent's own program executes."""
-    return body.get("kind") == CallKind.TOOL and "daemon" not in body
+    return body.get("kind") in NOT_RUN_HERE and "daemon" not in body
 
 
 def daemon_of(body: JsonObject) -> str:

@@ -80,3 +80,17 @@ class Approvers(dict[str, Approver]):
         """The body of the entry that revokes a key."""
         approver = self.named(name)
         return {"name": approver.name, "fingerprint": approver.public.fingerprint}
+
+
+def approver_lines(approvers: Approvers) -> list[str]:
+    """The keys that may approve now, one line each."""
+    return [approver.public.line(approver.name) for approver in approvers.active]
+
+
+def read_approver_lines(text: str) -> Approvers:
+    """The approvers in such lines. Raises KeyFault."""
+    approvers = Approvers()
+    for line in text.splitlines():
+        public = read_public(line)
+        approvers[public.fingerprint] = Approver(key_name(line.split(" ", 2)[2]), public, "")
+    return approvers

@@ -44,9 +44,9 @@ class RuleLedger(Protocol):
 class KnownRule:
     """A rule that is in force, or was until its end. The times are those of the ledger entries.
 
-    `seq` is the entry that made it, and `signer` the fingerprint of the key that signed it, whose name is `made_by`.
-    `ended` is when it was ended before its time, and `why` says why. `boot` and `uptime_ms` are its end by the clock of
-    the machine on which it was recorded; `boot` is "" if that is not known.
+    `seq` is the entry that made it, `signer` the fingerprint of the key that signed it, whose name is `made_by`, and
+    `envelope` what it signed. `ended` is when it was ended before its time, and `why` says why. `boot` and `uptime_ms`
+    are its end by the clock of the machine on which it was recorded; `boot` is "" if that is not known.
     """
 
     rule: Rule
@@ -58,6 +58,7 @@ class KnownRule:
     why: str = ""
     boot: str = ""
     uptime_ms: int = 0
+    envelope: Json = None
 
     def in_force(self, now: datetime, clock: BootClock) -> bool:
         """Whether the rule answers calls now. Setting the clock back does not extend it."""
@@ -118,9 +119,9 @@ class Rules(dict[str, KnownRule]):
         if not is_recent(change.head, entry.seq):
             raise RuleFault("the change to the rule was signed over another history", change.head)
         self._latest[change.id] = change.change
-        self._apply(change, entry, approver)
+        self._apply(change, entry, approver, envelope)
 
-    def _apply(self, change: RuleChange, entry: Entry, approver: Approver) -> None:
+    def _apply(self, change: RuleChange, entry: Entry, approver: Approver, envelope: Json) -> None:
         if change.rule is None:
             why = f"ended by the key {approver.name}"
             self[change.id] = replace(self[change.id], ended=self[change.id].ended or entry.time, why=why)
@@ -130,8 +131,8 @@ class Rules(dict[str, KnownRule]):
             case {"boot": str() as boot, "uptime_ms": int() as uptime_ms}:
                 pass
         signer = approver.public.fingerprint
-        known = KnownRule(change.rule, entry.seq, entry.time, approver.name, signer, boot=boot, uptime_ms=uptime_ms)
-        self[change.id] = known
+        about = (change.rule, entry.seq, entry.time, approver.name, signer)
+        self[change.id] = KnownRule(*about, boot=boot, uptime_ms=uptime_ms, envelope=envelope)
 
     def _end_signed_by(self, fingerprint: str, time: str) -> None:
         for id_, known in self.items():

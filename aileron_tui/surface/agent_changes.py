@@ -8,11 +8,11 @@ from aileron_tui.core.agent_change import AgentChange, token_hash
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import timestamp, utc_now
-from aileron_tui.files.agent_tokens import token_path, write_token
-from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.files.agent_tokens import approvers_path, token_path, write_approvers, write_token
+from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.store import EntryDraft, LedgerView
 from aileron_tui.signing.agents import Agents
-from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.approvers import Approvers, approver_lines
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.errors import AgentFault
 from aileron_tui.signing.key_store import UnlockedKey
@@ -36,6 +36,7 @@ def add_agent(ledger: Path, name: str, key: UnlockedKey) -> Path:
             Agents.of(view).check_new(name)
             entry = _signed(view, key, EntryKind.AGENT_ADDED, name, token)
             write_token(path, token)
+            _write_approvers(ledger.parent, name, view)
             return [entry]
 
         opened.append_given(drafts)
@@ -48,6 +49,8 @@ def rotate_agent(ledger: Path, name: str, key: UnlockedKey) -> Path:
     _record(ledger, key, EntryKind.AGENT_ROTATED, name, token)
     try:
         write_token(path, token)
+        with open_reader(ledger) as reader:
+            _write_approvers(ledger.parent, name, reader)
     except AileronError as error:
         hint = f"The old token no longer works. Fix this, then run `aileron-tui agent rotate {name}` again."
         raise AgentFault("the new token could not be written", str(error), hint) from None
@@ -59,6 +62,11 @@ def revoke_agent(ledger: Path, name: str, key: UnlockedKey) -> None:
     _record(ledger, key, EntryKind.AGENT_REVOKED, name, "")
     with suppress(OSError):  # the token no longer works
         token_path(ledger.parent, name).unlink(missing_ok=True)
+        approvers_path(ledger.parent, name).unlink(missing_ok=True)
+
+
+def _write_approvers(data: Path, name: str, ledger: LedgerView) -> None:
+    write_approvers(data, name, approver_lines(Approvers.of(ledger.key_changes())))
 
 
 def _record(ledger: Path, key: UnlockedKey, change: EntryKind, name: str, token: str) -> None:

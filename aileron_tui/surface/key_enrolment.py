@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.files.agent_tokens import agents_with_tokens, write_approvers
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.store import Ledger
-from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.approvers import Approvers, approver_lines
 from aileron_tui.signing.key_store import UnlockedKey
 
 
@@ -23,10 +24,16 @@ def read_approvers(data: Path) -> Approvers:
 
 @contextmanager
 def changing_keys(data: Path) -> Iterator[tuple[Ledger, Approvers]]:
-    """The ledger, opened to change keys while a gate may be running, and the approvers before the change."""
+    """The ledger, opened to change keys while a gate may be running, and the approvers before the change.
+
+    Afterwards, the programs of agents are told who may approve.
+    """
     path = data / FILE
     with open_ledger(path, role="key", guest=True) as ledger, open_reader(path) as reader:
         yield ledger, Approvers.of(reader.key_changes())
+        lines = approver_lines(Approvers.of(reader.key_changes()))
+    for agent in agents_with_tokens(data):
+        write_approvers(data, agent, lines)
 
 
 @contextmanager

@@ -226,7 +226,7 @@ def test_a_prompt_keeps_the_version_it_came_in() -> None:
 
 
 def test_a_newer_prompt_is_refused_with_advice() -> None:
-    words = r"the prompt was written by a newer version of aileron-tui \(format 5; this program reads up to 4\)"
+    words = r"the prompt was written by a newer version of aileron-tui \(format 6; this program reads up to 5\)"
     with pytest.raises(NewerFormat, match=words) as caught:
         read_prompt(prompt().fields() | {"version": PROMPT_VERSION + 1, "more": 1})
     assert caught.value.hint == "Update aileron-tui."

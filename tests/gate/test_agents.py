@@ -421,7 +421,8 @@ def test_a_command_that_is_killed_halfway_can_be_repeated(
     with open_reader(ledger) as reader:
         assert Agents.of(reader).with_hash(token_hash(token)) == "laptop"
     assert verified(env).fault is None
-    assert [file.name for file in (env.data / "agents").iterdir() if not file.name.startswith(".")] == ["laptop.token"]
+    files = sorted(file.name for file in (env.data / "agents").iterdir() if not file.name.startswith("."))
+    assert files == ["laptop.approvers", "laptop.token"]
 
 
 def test_a_gate_that_is_killed_while_it_adds_the_default_agent_adds_it_at_the_next_start(env: GateEnv) -> None:

@@ -52,6 +52,7 @@ def test_agents_may_use_exactly_the_documented_routes(env: GateEnv) -> None:
                 ("GET", "/v1/action-approvals/{id}/result"),
                 ("POST", "/v1/permissions"),
                 ("GET", "/v1/permissions/{id}"),
+                ("DELETE", "/v1/permissions/{id}"),
                 ("POST", "/v1/permissions/{id}/outcome"),
                 ("POST", "/v1/permissions/outcome"),
                 ("POST", "/v1/doors"),

@@ -4,6 +4,7 @@ import multiprocessing
 import sqlite3
 import stat
 import threading
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import pytest
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry, encode
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.jsontext import Json
+from aileron_tui.core.prompt import PreviewResult
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.ledger.errors import (
@@ -412,11 +414,14 @@ def test_links_and_loose_modes_are_refused(scene: Scene, tmp_path: Path) -> None
 
 
 def test_previews_are_kept_only_on_request() -> None:
-    preview: Json = {"rows": [["To", "team@example.com"]]}
+    preview = PreviewResult((Row("To", "team@example.com"),))
     reduced = preview_body(preview, keep=False)
     assert list(reduced) == ["digest"]
-    assert preview_body(preview, keep=True) == {**reduced, "preview": preview}
-    assert preview_body({"rows": []}, keep=False) != reduced
+    assert preview_body(preview, keep=True) == {**reduced, "preview": preview.fields(version=4)}
+    assert preview_body(PreviewResult(), keep=False) != reduced
+    told = replace(preview, told_by="mcp-proxy")
+    assert preview_body(told, keep=True)["preview"] == told.fields()
+    assert preview_body(told, keep=False) != reduced
 
 
 @pytest.mark.parametrize("text", ["", "12", "sha256:ab", "-1:sha256:" + "a" * 64, "1:sha256:" + "A" * 64])

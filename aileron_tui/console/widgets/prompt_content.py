@@ -6,7 +6,9 @@ from typing import Final
 from aileron_tui.console.widgets import prompt_words as words
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.prompt_sections import Block, Section, section
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.daemon_kinds import FILLED_IN, OPENCODE, TOLD_BY_OPENCODE
+from aileron_tui.core.prompt import READ_BY_GATE, told_origin
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.step_rows import step_rows
@@ -44,8 +46,14 @@ class PromptContent:
 
     def origin(self, name: str) -> str:
         """Who wrote the texts of a section."""
-        told = name == "fetched" and self._request is not None and self._request.prompt.kind == OPENCODE
-        return TOLD_BY_OPENCODE if told else ORIGINS[name]
+        prompt = self._request.prompt if self._request else None
+        if name != "fetched" or prompt is None:
+            return ORIGINS[name]
+        if prompt.preview and prompt.preview.told_by:
+            return told_origin(prompt.preview)
+        if prompt.kind in NOT_RUN_HERE:
+            return READ_BY_GATE
+        return TOLD_BY_OPENCODE if prompt.kind == OPENCODE else ORIGINS[name]
 
     def blocks(self, name: str) -> tuple[Block, ...]:
         """The texts of a section that are shown as quotes."""

@@ -10,9 +10,9 @@ from textual.content import Content
 from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.prompt_sections import Block, row_lines
-from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.daemon_kinds import ACTION, OPENCODE, TOLD_BY_OPENCODE, split_by_origin
-from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
+from aileron_tui.core.prompt import READ_BY_GATE, ConnectorRef, Prompt, not_shown, told_words
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.resolved_step import short_name
@@ -48,7 +48,7 @@ def title(request: Request, *, asks: bool = True) -> Content:
     if not asks:
         return foreign_short(request.prompt.action, _MAX_NAME, ACCENT)
     name = foreign_short(request.prompt.action, _MAX_NAME, ACCENT)
-    if request.question and request.prompt.kind == CallKind.TOOL:
+    if request.question and request.prompt.kind in NOT_RUN_HERE:
         question = foreign_short(request.question, _MAX_NAME, STRONG)
         return Content.assemble(question, trusted("  "), name)
     if request.question:
@@ -89,8 +89,11 @@ def rows_by_origin(request: Request, prompt: Prompt) -> tuple[Sequence[Row], Seq
 def fetched_heading(request: Request, *, brief: bool = False) -> Content:
     """The heading above the preview, or why there is none."""
     prompt = request.prompt
-    if prompt.kind == CallKind.TOOL:
-        return trusted("read by the gate" if prompt.preview and not prompt.preview.unavailable else "", STRONG)
+    if prompt.preview and prompt.preview.told_by:
+        told = foreign_short(told_words(prompt, prompt.preview), _MAX_SENTENCE, STRONG)
+        return Content("") if prompt.preview.unavailable else told
+    if prompt.kind in NOT_RUN_HERE:
+        return trusted(READ_BY_GATE if prompt.preview and not prompt.preview.unavailable else "", STRONG)
     connector = foreign_short(short_name(prompt.connector.name), _MAX_NAME)
     if request.fetching:
         return Content.assemble(trusted("fetching from connector ", STRONG), connector, trusted(" …", STRONG))
@@ -108,7 +111,8 @@ def not_shown_fields(request: Request) -> tuple[Field, ...]:
     preview = request.prompt.preview
     if request.fetching or preview is None or not preview.hidden:
         return ()
-    return (Field("Not shown", None, f"{not_shown(preview.hidden)}; v shows everything"),)
+    more = "" if preview.told_by else "; v shows everything"
+    return (Field("Not shown", None, f"{not_shown(preview.hidden)}{more}"),)
 
 
 def unavailable(request: Request) -> Content:
@@ -116,7 +120,7 @@ def unavailable(request: Request) -> Content:
     preview = request.prompt.preview
     if request.fetching or preview is None or not preview.unavailable:
         return Content("")
-    more = _HOW_TO_RETRY if request.refreshable else _HOW_TO_SEE_ALL
+    more = _HOW_TO_RETRY if request.refreshable else _HOW_TO_SEE_ALL if request.daemon else ""
     return Content.assemble(
         trusted("⚠ Preview unavailable: ", STRONG_WARNING),
         foreign_short(preview.unavailable, _MAX_SENTENCE, STRONG),
@@ -174,7 +178,7 @@ def run_line(prompt: Prompt, *, opened: bool) -> tuple[Field, ...]:
 
 
 def _runs(prompt: Prompt) -> bool:
-    return prompt.kind != CallKind.TOOL and (prompt.kind == ACTION or bool(prompt.connector.name))
+    return prompt.kind not in NOT_RUN_HERE and (prompt.kind == ACTION or bool(prompt.connector.name))
 
 
 def _connectors(prompt: Prompt) -> list[ConnectorRef]:

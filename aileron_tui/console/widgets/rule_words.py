@@ -39,7 +39,8 @@ def sentence(rule: Rule, now: datetime) -> Content:
 def covered_fields(rule: Rule) -> tuple[Field, ...]:
     """Everything that a call must have to be covered by the rule, in full."""
     is_tool = rule.kind is CallKind.TOOL
-    server = (Field("Server", rule.connector),) if is_tool and rule.connector else ()
+    about = (("Server", rule.connector), ("Definition", rule.runs)) if is_tool else ()
+    server = tuple(Field(label, value) for label, value in about if value)
     where = (Field("Folder", rule.folder),) if rule.folder else ()
     whose = (Field("Agent", rule.agent), Field("Tool" if is_tool else "Action", rule.action), *server, *where)
     if rule.command:

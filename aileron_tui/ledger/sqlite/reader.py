@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.call_kinds import CallKind
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.entry_chain import Entry, decode
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import NewerFormat
@@ -156,7 +156,7 @@ class SqliteView:
             return None
         try:
             seq, state, daemon, told, surface, edited, kind = row
-            is_tool = kind == CallKind.TOOL and not daemon
+            is_tool = kind in NOT_RUN_HERE and not daemon
             return RequestStanding(seq, RequestState(state), bool(daemon), bool(told), surface, bool(edited), is_tool)
         except ValueError:
             raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None

@@ -323,7 +323,7 @@ def _is_elsewhere(known: RequestStanding, outcome: RequestState) -> bool:
 def _preview(request: Request) -> Iterator[EntryDraft]:
     preview = request.prompt.preview
     if preview is not None:
-        body = preview_body(preview.fields(), keep=False)
+        body = preview_body(preview, keep=False)
         if preview.unavailable:
             body |= _bounded({"unavailable": preview.unavailable})
         yield EntryDraft(EntryKind.PREVIEWED, body, request.id)
