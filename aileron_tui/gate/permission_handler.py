@@ -48,6 +48,7 @@ _MOST_REMEMBERED: Final = 10_000
 _OUTCOMES: Final = {
     "executed": (EntryKind.EXECUTED, RequestState.EXECUTED),
     "failed": (EntryKind.FAILED, RequestState.FAILED),
+    "unknown": (EntryKind.UNKNOWN, RequestState.UNKNOWN),
 }
 
 
@@ -203,7 +204,7 @@ class PermissionHandler:
     def own_calls(self, agent: str) -> JsonObject:
         """The tool calls of an agent that it may fetch, and those that it fetched and never reported on."""
         approved: list[Json] = [
-            _known(request) | {"expires_at": timestamp(request.expires_at)}
+            known_call(request) | {"expires_at": timestamp(request.expires_at)}
             for request in tuple(self._gate_state.open_requests.values())
             if request.agent == agent and request.tool and request.state is RequestState.APPROVED
         ]
@@ -315,7 +316,8 @@ class PermissionHandler:
         )
 
 
-def _known(request: GateRequest) -> JsonObject:
+def known_call(request: GateRequest) -> JsonObject:
+    """What the program that asked about a tool call knows it by."""
     door = request.door or ToolDoor()
     about: JsonObject = {"call_id": door.call_id, "session": request.asker.session, "batch": door.batch}
     return {"id": request.id, "tool": request.name, **about}

@@ -5,6 +5,7 @@ Both check who listens before they send the token, as `doors/gate_link.py` does.
 
 import threading
 import time
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -58,6 +59,7 @@ class GateLinks:
         self._settings = settings
         self._lock = threading.Lock()
         self._kept: list[GateLink] = []
+        weakref.finalize(self, _close_all, self._kept).atexit = False
 
     def carry(self, exchanges: Exchanges[T], sleep: Callable[[float], object] = time.sleep) -> T:
         """Carries exchanges to their end."""
@@ -106,6 +108,11 @@ class GateLinks:
                 self._kept.append(link)
                 return
         link.close()
+
+
+def _close_all(links: list[GateLink]) -> None:
+    while links:
+        links.pop().close()
 
 
 async def carry_async(settings: ProgramSettings, exchanges: Exchanges[T]) -> T:

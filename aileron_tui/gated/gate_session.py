@@ -47,7 +47,9 @@ class _Current:
     def configure(self, settings: ProgramSettings) -> None:
         """Replaces the session. Calls that have begun keep theirs."""
         with self._lock:
-            self._session, self._settings = None, settings
+            before, self._session, self._settings = self._session, None, settings
+        if before is not None:
+            before.reports.close()
 
     def forget(self) -> None:
         """Nothing of the session is of use in a forked process: its connections belong to the other one."""

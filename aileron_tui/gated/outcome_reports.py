@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 import time
+import weakref
 from collections import deque
 from typing import Final
 
@@ -73,7 +74,7 @@ class OutcomeReports:
         self._busy = False
         self._thread: threading.Thread | None = None
         self._ending = False
-        atexit.register(self._at_exit)
+        atexit.register(_at_exit, weakref.ref(self))
 
     def add(self, outcome: Outcome) -> None:
         """Reports an outcome soon."""
@@ -105,9 +106,11 @@ class OutcomeReports:
         for outcome in left:
             self._report(outcome, until)
 
-    def _at_exit(self) -> None:
-        self._at_once = True
-        self.flush()
+    def close(self) -> None:
+        """Ends the thread as soon as everything is reported. What comes later is reported at once."""
+        with self._changed:
+            self._at_once = True
+            self._changed.notify_all()
 
     def _has_thread(self) -> bool:
         """Starts the thread if needed. Returns False if there can be none, because the interpreter is ending."""
@@ -123,7 +126,9 @@ class OutcomeReports:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: bool(self._waiting))
+                self._changed.wait_for(lambda: self._at_once or self._waiting)
+                if not self._waiting:
+                    return
                 outcome, self._busy = self._waiting.popleft(), True
             try:
                 self._report(outcome, None)
@@ -154,6 +159,12 @@ class OutcomeReports:
             return _Problem(str(error))
         except Exception as error:  # noqa: BLE001  # nothing ends this thread
             return _Problem(described(error), final=True)
+
+
+def _at_exit(reports: "weakref.ref[OutcomeReports]") -> None:
+    if (left := reports()) is not None:
+        left.flush()
+        left.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,9 +116,9 @@ class AnsweredGate:
         reply = self.operator(request)
         if reply is None:
             return
+        self._answered.add(request.id)
         if reply.edits is not None:
             request = approver.refresh(request.id, reply.edits)
-        self._answered.add(request.id)
         with suppress(AileronError):  # the program may have withdrawn it
             approver.decide(request, reply.verdict, reason=reply.reason, edits=reply.edits)
 
