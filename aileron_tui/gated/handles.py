@@ -67,13 +67,15 @@ class _Handle(Generic[R]):
 
     def _known_state(self, reply: JsonObject | None) -> str:
         """The state of the call; `reply` is what the gate says about all calls of the agent."""
+        if self._state == WAITING and self._call.is_granted:
+            return APPROVED
         if self._state != WAITING or reply is None:
             return self._state
         for name, state in (("waiting", WAITING), ("approved", APPROVED)):
             items = reply.get(name)
             if isinstance(items, list) and any(isinstance(item, dict) and item.get("id") == self.id for item in items):
                 return state
-        return APPROVED if self._call.is_granted else ENDED
+        return ENDED
 
 
 class Pending(_Handle[R]):

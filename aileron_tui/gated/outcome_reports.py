@@ -71,17 +71,17 @@ class OutcomeReports:
         self._process = os.getpid()
         self._changed = threading.Condition()
         self._waiting: deque[Outcome] = deque()
-        self._busy = False
+        self._current: Outcome | None = None
         self._thread: threading.Thread | None = None
         self._ending = False
         atexit.register(_at_exit, weakref.ref(self))
 
     def add(self, outcome: Outcome) -> None:
-        """Reports an outcome soon."""
+        """Reports an outcome soon; at once if the program is ending."""
         if os.getpid() != self._process:
             return  # the process that was forked reports its own
         with self._changed:
-            at_once = self._at_once or self._ending
+            at_once = self._at_once or self._ending or not threading.main_thread().is_alive()
             if not at_once:
                 self._waiting.append(outcome)
                 self._changed.notify_all()
@@ -99,10 +99,12 @@ class OutcomeReports:
         with self._changed:
             self._ending = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
-            left = [*self._waiting]
+            self._changed.wait_for(lambda: not self._waiting and self._current is None, seconds)
+            left, late = [*self._waiting], self._current
             self._waiting.clear()
             self._ending = False
+        if late is not None:
+            _log_unreported(late, "it did not answer in time")
         for outcome in left:
             self._report(outcome, until)
 
@@ -129,12 +131,12 @@ class OutcomeReports:
                 self._changed.wait_for(lambda: self._at_once or self._waiting)
                 if not self._waiting:
                     return
-                outcome, self._busy = self._waiting.popleft(), True
+                outcome = self._current = self._waiting.popleft()
             try:
                 self._report(outcome, None)
             finally:
                 with self._changed:
-                    self._busy = False
+                    self._current = None
                     self._changed.notify_all()
 
     def _report(self, outcome: Outcome, until: float | None) -> None:
@@ -146,7 +148,7 @@ class OutcomeReports:
             if not problem:
                 return
             if (until is not None and time.monotonic() + pause > until) or self._ending or problem.final:
-                _log.error("the gate does not know what became of %s (%s): %s", outcome.tool, outcome.id, problem.text)
+                _log_unreported(outcome, problem.text)
                 return
             with self._changed:
                 self._changed.wait_for(lambda: self._ending, pause)
@@ -159,6 +161,10 @@ class OutcomeReports:
             return _Problem(str(error))
         except Exception as error:  # noqa: BLE001  # nothing ends this thread
             return _Problem(described(error), final=True)
+
+
+def _log_unreported(outcome: Outcome, why: str) -> None:
+    _log.error("the gate does not know what became of %s (%s): %s", outcome.tool, outcome.id, why)
 
 
 def _at_exit(reports: "weakref.ref[OutcomeReports]") -> None:
