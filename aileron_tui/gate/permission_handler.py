@@ -4,6 +4,7 @@ An approved call is handed over to the agent once, and that is recorded before t
 knows what became of it then; it may report that.
 """
 
+import asyncio
 from dataclasses import replace
 from typing import Final
 
@@ -163,17 +164,21 @@ class PermissionHandler:
     async def _answer(self, request: GateRequest) -> Reply:
         """The answer for an agent that waited for it."""
         if request.state is RequestState.APPROVED:
-            async with request.end_lock:
-                if request.state is RequestState.APPROVED:
-                    entry = EntryDraft(EntryKind.HANDED_OVER, {"digest": request.digest}, request.id)
-                    await self._gate_state.recorder.record(entry)
-                    self._hand_over_now(request)
+            # A program that disconnects now must not end this between the record and the new state.
+            await asyncio.shield(self._gate_state.spawn(self._hand_over(request)))
         if request.state is RequestState.HANDED_OVER:
             return Reply(200, agent_replies.allowed(request))
         if request.result is None:
             return Reply(200, request.poll_reply() | {"approval_id": request.id})
         await self._requests.deliver(request.result)
         return Reply(200, request.result.body | {"approval_id": request.id})
+
+    async def _hand_over(self, request: GateRequest) -> None:
+        async with request.end_lock:
+            if request.state is RequestState.APPROVED:
+                entry = EntryDraft(EntryKind.HANDED_OVER, {"digest": request.digest}, request.id)
+                await self._gate_state.recorder.record(entry)
+                self._hand_over_now(request)
 
     def _hand_over_now(self, request: GateRequest) -> None:
         self._handed_over[request.fingerprint] = request.id

@@ -162,6 +162,7 @@ class Gated:
     def resume(self) -> Resumed:
         """What runs of this program that have ended left behind. Nothing is run before `result` is called."""
         session = CURRENT.session()
+        session.grants.prepare("the gate could not be asked about earlier calls")
         return self._functions.resume(session, session.links.carry(listing()))
 
     def flush(self, timeout: float = 5.0) -> None:
@@ -238,7 +239,9 @@ async def _told_async(function: GatedFunction, bound: BoundArguments) -> JsonObj
 
 
 def _call(function: GatedFunction, bound: BoundArguments) -> GatedCall:
-    return GatedCall(function, CURRENT.session(), bound.shown, bound.context, BATCH.get() or function.batch)
+    session = CURRENT.session()
+    session.grants.prepare(f"the gate could not be asked, so {function.name} was not run")
+    return GatedCall(function, session, bound.shown, bound.context, BATCH.get() or function.batch)
 
 
 def _finished(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,6 +18,10 @@ from aileron_tui.core.errors import AileronError
 class GatedError(AileronError):
     """The base class of all errors in this package. Its text is written for the program's agent as well."""
 
+    def __init__(self, title: str, detail: str = "", hint: str = "") -> None:
+        super().__init__(title, detail, hint)
+        self.args = (str(self),)  # some frameworks show an agent the `repr` of an exception
+
     def __str__(self) -> str:
         said = super().__str__()
         if not self.hint:

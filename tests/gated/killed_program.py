@@ -1,7 +1,7 @@
 """A program with gated functions that is killed at any moment. It writes down what it runs, one line for each.
 
-`python -m tests.gated.killed_program JOURNAL [FIRST]` first runs what earlier runs left behind, and says which calls may
-have been run. Then it makes new calls until it is killed, numbered from FIRST.
+`python -m tests.gated.killed_program JOURNAL [FIRST]` first runs what earlier runs left behind, and says which calls
+may have been run. Then it makes new calls until it is killed, numbered from FIRST.
 """
 
 import os

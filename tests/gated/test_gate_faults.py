@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.files.agent_tokens import token_path, write_token
+from aileron_tui.files.agent_tokens import token_path, write_approvers, write_token
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gated import AnswerRefused, NotAsked, OutcomeUnknown, exchanges, gated, outcome_reports
 from aileron_tui.gated.gate_links import GateLinks
 from aileron_tui.gated.outcome_reports import Outcome, OutcomeReports
 from aileron_tui.gated.program import ProgramSettings
 from aileron_tui.runtime.errors import NoReply
+from aileron_tui.signing.key_store import for_this_run
 from tests.doors.fake_gate import TOKEN, FakeGate, allow, edit, fail, fake_gate, refuse
 from tests.gated.answered_gate import AnsweredGate, until
 
@@ -55,10 +56,18 @@ async def _awaited(value: Any) -> None:
 
 
 @pytest.fixture
-def liar(no_gate: Path) -> Iterator[FakeGate]:
+def keyless(no_gate: Path) -> Iterator[FakeGate]:
     """A program in the place of the gate."""
     with fake_gate(no_gate, "python") as running:
         yield running
+
+
+@pytest.fixture
+def liar(keyless: FakeGate) -> FakeGate:
+    """A program in the place of the gate. The agent knows the key of an operator."""
+    with for_this_run("operator") as key:
+        write_approvers(keyless.home / "data", "python", [key.public.line("operator")])
+    return keyless
 
 
 def test_without_an_agent_it_says_how_to_add_one(no_gate: Path, function: Any) -> None:
@@ -123,9 +132,7 @@ FORGED: JsonObject = {"payloadType": "x", "payload": "e30=", "signatures": []}
 def test_what_nobody_signed_is_not_run(gate: AnsweredGate, tmp_path: Path, function: Any, answer: Any) -> None:
     """The program knows the operator's key, but something else answers in the place of the gate."""
     with fake_gate(tmp_path, "python") as liar:
-        keys = gate.data / "agents" / "python.approvers"
-        (liar.home / "data" / "agents" / "python.approvers").write_bytes(keys.read_bytes())
-        (liar.home / "data" / "agents" / "python.approvers").chmod(0o600)
+        write_approvers(liar.home / "data", "python", [gate.key.public.line("operator")])
         gated.configure(data=liar.home / "data", program="tests")
         liar.answer = answer
         with pytest.raises(AnswerRefused, match="so it was not run"):
@@ -135,9 +142,10 @@ def test_what_nobody_signed_is_not_run(gate: AnsweredGate, tmp_path: Path, funct
         assert report["status"] == "failed"
 
 
-def test_without_keys_nothing_is_run(liar: FakeGate, function: Any) -> None:
-    with pytest.raises(AnswerRefused, match="the keys of those who may approve"):
+def test_without_keys_nobody_is_asked(keyless: FakeGate, function: Any) -> None:
+    with pytest.raises(NotAsked, match="the keys of those who may approve"):
         function()
+    assert keyless.bodies("/v1/permissions") == []
 
 
 def test_an_answer_that_another_process_fetched_is_unknown(liar: FakeGate, function: Any) -> None:

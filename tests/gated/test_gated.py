@@ -426,6 +426,7 @@ def test_errors_can_be_pickled() -> None:
     for kind in (NobodyAnswered, Withdrawn, NotAsked, AnswerRefused, OutcomeUnknown, ArgumentRefused):
         made: GatedError = pickle.loads(pickle.dumps(kind("a", "b", "Do it.")))
         assert (type(made), str(made)) == (kind, "a: b. Do it.")
+        assert repr(made) == f"{kind.__name__}('a: b. Do it.')"
 
 
 def test_batches_share_an_id(gate: AnsweredGate) -> None:
