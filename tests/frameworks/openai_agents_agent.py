@@ -33,8 +33,9 @@ class ScriptedModel(Model):
 
 
 def answer() -> str:
-    """What the agent reads after it has called the tool. Errors of a tool become texts by the framework."""
+    """What the agent reads after it has called the tool. The framework is told what to make of errors."""
     set_tracing_disabled(True)
     model = ScriptedModel()
-    asyncio.run(Runner.run(Agent(name="mover", model=model, tools=[function_tool(move_async)]), "move a.txt"))
+    tool = function_tool(move_async, failure_error_function=lambda _, error: str(error))
+    asyncio.run(Runner.run(Agent(name="mover", model=model, tools=[tool]), "move a.txt"))
     return model.told
