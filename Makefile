@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash robot chaos agents frameworks frameworks-lock load connectors screenshots keys configuration lock clean
+.PHONY: help demo test test-all check lint types bench crash robot chaos agents frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -44,7 +44,7 @@ lint: $(READY) ## check style and layers
 types: $(READY) ## check types
 	@$(BIN)/mypy
 
-check: lint types test-all ## run every check; do this before a commit
+check: lint types test-all api ## run every check; do this before a commit
 
 bench: $(READY) ## run the benchmarks, which measure ratios instead of seconds
 	@$(BIN)/python -m benchmarks
@@ -88,10 +88,25 @@ keys: $(READY) ## write docs/keys.md from the table of keys
 configuration: $(READY) ## write docs/configuration.md from the definitions of the config keys
 	@$(BIN)/python -m tools.configuration
 
-lock: $(READY) ## update requirements.lock
+http-api: $(READY) ## write docs/http-api.md from the routes of the gate
+	@$(BIN)/python -m tools.http_api
+
+# Schemathesis brings versions of its own, so it has an environment of its own.
+.api/.ready: tools/api.lock $(READY)
+	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .api
+	@$(BIN)/uv pip install --quiet --python .api/bin/python --require-hashes -r tools/api.lock
+	@touch $@
+
+api: .api/.ready ## call every route of a gate with generated input and compare the replies with the API document
+	@$(BIN)/python -m tests.api
+
+lock: $(READY) ## update requirements.lock and tools/api.lock
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
 	  --extra dev pyproject.toml -o requirements.lock
+	@echo 'schemathesis==4.32.0' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
+	  - -o tools/api.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .agents .frameworks dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .agents .frameworks .api dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

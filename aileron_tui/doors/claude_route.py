@@ -26,6 +26,7 @@ from aileron_tui.gate.gate_state import log
 from aileron_tui.gate.held_calls import HeldCalls
 from aileron_tui.gate.http_request import MAX_NAME_LENGTH, ClientDisconnected, HttpRequest, Refusal, json_response
 from aileron_tui.gate.permission_routes import LONGEST_HOLD, read_question, read_report
+from aileron_tui.gate.route_docs import ReplyDocs, RouteDocs, mapping
 from aileron_tui.gate.route_table import Route, RouteAccess
 
 if TYPE_CHECKING:
@@ -36,11 +37,19 @@ _DEFAULT_TIMEOUT: Final = 600
 """The timeout of Claude Code for a hook without one."""
 
 _MARGIN_SECONDS: Final = 5
+_DOCS: Final = RouteDocs(
+    "Answer a hook of Claude Code",
+    "The JSON of Claude Code in and out. Once the token was accepted, every reply has the status 200, because Claude "
+    "Code would run the call after an error; whatever goes wrong blocks the call.",
+    body=mapping("An event of Claude Code."),
+    query=("timeout",),
+    replies=(ReplyDocs(200, "What Claude Code shall do.", mapping("The output of a hook.")),),
+)
 
 
 def claude_routes(gate: "Gate", held: HeldCalls) -> tuple[Route, ...]:
     """The routes for Claude Code."""
-    return (Route("POST", "/hooks/claude", RouteAccess.AGENT, ClaudeRoute(gate, held).hook, _refused),)
+    return (Route("POST", "/hooks/claude", RouteAccess.AGENT, ClaudeRoute(gate, held).hook, _DOCS, _refused),)
 
 
 class ClaudeRoute:

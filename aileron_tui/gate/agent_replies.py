@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read
 from aileron_tui.core.states import RequestState, on_the_wire
 from aileron_tui.ledger.store import StoredResult
 
@@ -18,6 +18,18 @@ _END_MESSAGES: Final = {
     ),
     RequestState.UNKNOWN: ("the action may have taken effect; its outcome is unknown", False),
 }
+
+_OUTPUT_LIMITS: Final = JsonLimits(1024 * 1024, 32, 20_000)
+"""A result beyond these limits is only sent as text."""
+
+
+def output_of(text: str) -> str:
+    """Returns the JSON in the text of a result, or "" if it is not strict JSON or is too large."""
+    try:
+        read(text, _OUTPUT_LIMITS)
+    except JsonError:
+        return ""
+    return text.strip(" \t\r\n")
 
 
 def completed(request_id: str, text: str) -> StoredResult:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import Response
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
+from aileron_tui.gate import approver_docs as docs
 from aileron_tui.gate import history_routes
 from aileron_tui.gate.approver_sessions import SessionRefused, Sessions
 from aileron_tui.gate.event_stream import EventStream, Watchers
@@ -45,25 +46,25 @@ class ApproverRoutes:
         self._watchers = watchers
         base = "/v1/action-approvals"
         self.routes = (
-            Route("POST", "/v1/approver/challenge", RouteAccess.HANDSHAKE, self.challenge),
-            Route("POST", "/v1/approver/session", RouteAccess.HANDSHAKE, self.open_session),
-            Route("DELETE", "/v1/approver/session", RouteAccess.APPROVER, self.close_session),
-            Route("GET", base, RouteAccess.APPROVER, self.list),
-            Route("GET", f"{base}/watch", RouteAccess.APPROVER, self.watch),
-            Route("POST", f"{base}/batch/decide", RouteAccess.APPROVER, self.decide_batch),
-            Route("GET", f"{base}/{{id}}", RouteAccess.APPROVER, self.show),
-            Route("POST", f"{base}/{{id}}/decide", RouteAccess.APPROVER, self.decide),
-            Route("POST", f"{base}/{{id}}/extend", RouteAccess.APPROVER, self.extend),
-            Route("POST", f"{base}/{{id}}/refresh", RouteAccess.APPROVER, self.refresh),
-            Route("GET", f"{base}/{{id}}/fetched", RouteAccess.APPROVER, self.fetched),
-            Route("GET", f"{base}/{{id}}/rules", RouteAccess.APPROVER, self.rule_offers),
-            Route("GET", "/v1/rules", RouteAccess.APPROVER, self.rules),
-            Route("POST", "/v1/rules", RouteAccess.APPROVER, self.change_rule),
-            Route("GET", "/v1/history", RouteAccess.APPROVER, self.history),
-            Route("GET", "/v1/history/{id}", RouteAccess.APPROVER, self.history_request),
-            Route("GET", "/v1/audit", RouteAccess.APPROVER, self.audit),
-            Route("GET", "/v1/audit/{id}", RouteAccess.APPROVER, self.audit_event),
-            Route("GET", "/v1/status", RouteAccess.APPROVER, self.status),
+            Route("POST", "/v1/approver/challenge", RouteAccess.HANDSHAKE, self.challenge, docs.CHALLENGE),
+            Route("POST", "/v1/approver/session", RouteAccess.HANDSHAKE, self.open_session, docs.OPEN_SESSION),
+            Route("DELETE", "/v1/approver/session", RouteAccess.APPROVER, self.close_session, docs.CLOSE_SESSION),
+            Route("GET", base, RouteAccess.APPROVER, self.list, docs.LIST),
+            Route("GET", f"{base}/watch", RouteAccess.APPROVER, self.watch, docs.WATCH),
+            Route("POST", f"{base}/batch/decide", RouteAccess.APPROVER, self.decide_batch, docs.DECIDE_BATCH),
+            Route("GET", f"{base}/{{id}}", RouteAccess.APPROVER, self.show, docs.SHOW),
+            Route("POST", f"{base}/{{id}}/decide", RouteAccess.APPROVER, self.decide, docs.DECIDE),
+            Route("POST", f"{base}/{{id}}/extend", RouteAccess.APPROVER, self.extend, docs.EXTEND),
+            Route("POST", f"{base}/{{id}}/refresh", RouteAccess.APPROVER, self.refresh, docs.REFRESH),
+            Route("GET", f"{base}/{{id}}/fetched", RouteAccess.APPROVER, self.fetched, docs.FETCHED),
+            Route("GET", f"{base}/{{id}}/rules", RouteAccess.APPROVER, self.rule_offers, docs.RULE_OFFERS),
+            Route("GET", "/v1/rules", RouteAccess.APPROVER, self.rules, docs.RULES),
+            Route("POST", "/v1/rules", RouteAccess.APPROVER, self.change_rule, docs.CHANGE_RULE),
+            Route("GET", "/v1/history", RouteAccess.APPROVER, self.history, docs.HISTORY),
+            Route("GET", "/v1/history/{id}", RouteAccess.APPROVER, self.history_request, docs.HISTORY_REQUEST),
+            Route("GET", "/v1/audit", RouteAccess.APPROVER, self.audit, docs.AUDIT),
+            Route("GET", "/v1/audit/{id}", RouteAccess.APPROVER, self.audit_event, docs.AUDIT_EVENT),
+            Route("GET", "/v1/status", RouteAccess.APPROVER, self.status, docs.STATUS),
         )
 
     async def challenge(self, http_request: HttpRequest) -> Response:

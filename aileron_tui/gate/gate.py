@@ -32,6 +32,7 @@ from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion,
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
+from aileron_tui.gate.request_polls import RequestPolls
 from aileron_tui.gate.rule_changes import RuleChanges
 from aileron_tui.gate.rule_handler import RuleHandler
 from aileron_tui.gate.rule_registry import RuleRegistry
@@ -74,6 +75,7 @@ class Gate:
         self._tools = ToolResolver(setup)
         self._doors = DoorSessions(clock)
         self._permissions = PermissionHandler(self._gate_state, self._requests, self._tools, self._doors)
+        self._polls = RequestPolls(self._gate_state, self._requests, self._permissions)
         self._ruling.hand_over = self._permissions.allowed_by_rule
         self._decisions = DecisionHandler(
             self._gate_state, self._requests, self._op_runner, self._permissions, self._agents
@@ -301,20 +303,13 @@ class Gate:
         about: JsonObject = {"agent": agent, "version": __version__, "instance": self.instance, "waiting": waiting}
         return about | self._permissions.own_calls(agent)
 
-    async def result(self, id_: str, *, agent: str) -> Reply:
-        """Returns the state or the result of a request of this agent. Other agents' requests do not exist for it."""
-        if (request := self._gate_state.open_requests.get(id_)) and request.is_recorded and not request.tool:
-            return Reply(200, request.poll_reply()) if request.agent == agent else replies.unknown_request(id_)
-        try:
-            record = self._gate_state.reader.find(id_)
-            if record is None or recovery.owner(record) != agent:
-                return replies.unknown_request(id_)
-            if recovery.is_tool(record):
-                return await self._permissions.poll(id_, agent)
-            result = self._gate_state.outbox.find(id_) or recovery.result_from_ledger(self._gate_state.reader, record)
-            return await self._requests.deliver(result) if result else replies.unknown_request(id_)
-        except AileronError as error:
-            return replies.result_unavailable(error)
+    async def result(self, id_: str, *, agent: str, wait: float | None = None) -> Reply:
+        """Returns the state or the result of a request of this agent; the reply is held for up to `wait` seconds."""
+        return await self._polls.result(id_, agent, wait)
+
+    async def withdraw(self, id_: str, *, agent: str) -> Reply | None:
+        """Withdraws a waiting call of an action by this agent; returns why it cannot."""
+        return await self._polls.withdraw(id_, agent)
 
     # for approvers
 

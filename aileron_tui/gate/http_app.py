@@ -19,6 +19,7 @@ from aileron_tui.core.agent_change import token_hash
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.times import timestamp, utc_now
+from aileron_tui.gate import agent_docs
 from aileron_tui.gate.agent_routes import AgentRoutes
 from aileron_tui.gate.agent_turns import AgentTurns
 from aileron_tui.gate.approver_routes import ApproverRoutes
@@ -44,6 +45,7 @@ from aileron_tui.gate.http_request import (
 )
 from aileron_tui.gate.origin_check import OriginCheck, path_segments
 from aileron_tui.gate.permission_routes import PermissionRoutes
+from aileron_tui.gate.replies import compact_json
 from aileron_tui.gate.resource_shortage import shortage
 from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
 from aileron_tui.gate.viewer_routes import ViewerRoutes
@@ -85,10 +87,12 @@ class GateApp:
         self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock, self.limits)
         self.viewers = ViewerSessions(clock)
         self._viewing = Watchers(self.limits.viewers)
+        self._document = b""
         held = HeldCalls(gate, self._closing, self.limits)
         self.table = RouteTable(
             (
-                Route("GET", "/v1/health", RouteAccess.OPEN, self.health),
+                Route("GET", "/v1/health", RouteAccess.OPEN, self.health, agent_docs.HEALTH),
+                Route("GET", "/v1/openapi.json", RouteAccess.OPEN, self.document, agent_docs.DOCUMENT),
                 *AgentRoutes(gate, held).routes,
                 *PermissionRoutes(gate, held).routes,
                 *ApproverRoutes(gate, self.sessions, self._watchers).routes,
@@ -115,6 +119,15 @@ class GateApp:
             "instance": self._gate.instance,
         }
         return json_response(health | {"reason": problem}, 503) if problem else json_response(health)
+
+    async def document(self, http_request: HttpRequest) -> Response:
+        """Returns the API document, which is built when it is first asked for."""
+        http_request.query()
+        if not self._document:
+            from aileron_tui.gate.openapi import document  # noqa: PLC0415  # few callers ask for it
+
+            self._document = compact_json(document(self.table.routes))
+        return json_response(self._document)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Responds to one HTTP request and logs it."""

@@ -14,6 +14,7 @@ from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import JsonError, JsonObject, kind, with_canonical_numbers
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.tool_call import ToolCall
+from aileron_tui.gate import permission_docs as docs
 from aileron_tui.gate.call_inputs import tool_fingerprint
 from aileron_tui.gate.door_claims import check_definition, read_claims
 from aileron_tui.gate.gate_request import ToolDoor
@@ -59,13 +60,13 @@ class PermissionRoutes:
         self._gate = gate
         self._held = held
         self.routes = (
-            Route("POST", "/v1/permissions", RouteAccess.AGENT, self.ask),
-            Route("POST", "/v1/permissions/outcome", RouteAccess.AGENT, self.call_outcome),
-            Route("GET", "/v1/permissions/{id}", RouteAccess.AGENT, self.poll),
-            Route("DELETE", "/v1/permissions/{id}", RouteAccess.AGENT, self.withdraw),
-            Route("POST", "/v1/permissions/{id}/outcome", RouteAccess.AGENT, self.outcome),
-            Route("POST", "/v1/doors", RouteAccess.AGENT, self.door),
-            Route("GET", "/v1/agent", RouteAccess.AGENT, self.agent),
+            Route("POST", "/v1/permissions", RouteAccess.AGENT, self.ask, docs.ASK),
+            Route("POST", "/v1/permissions/outcome", RouteAccess.AGENT, self.call_outcome, docs.CALL_OUTCOME),
+            Route("GET", "/v1/permissions/{id}", RouteAccess.AGENT, self.poll, docs.POLL),
+            Route("DELETE", "/v1/permissions/{id}", RouteAccess.AGENT, self.withdraw, docs.WITHDRAW),
+            Route("POST", "/v1/permissions/{id}/outcome", RouteAccess.AGENT, self.outcome, docs.OUTCOME),
+            Route("POST", "/v1/doors", RouteAccess.AGENT, self.door, docs.DOOR),
+            Route("GET", "/v1/agent", RouteAccess.AGENT, self.agent, docs.AGENT),
         )
 
     async def ask(self, http_request: HttpRequest) -> Response:

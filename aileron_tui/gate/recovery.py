@@ -96,10 +96,18 @@ def result_from_ledger(reader: LedgerReader, record: HistoryRecord) -> StoredRes
             found = (entry.body.get("asked_again") for entry in reader.of_request(record.id))
             new_id = next((id_ for id_ in found if isinstance(id_, str)), None)
             return agent_replies.ended(record.id, state, **({"asked_again": new_id} if new_id else {}))
-        case RequestState.EXPIRED | RequestState.WITHDRAWN | RequestState.UNKNOWN as state:
+        case RequestState.WITHDRAWN as state:
+            return agent_replies.ended(record.id, state, _why_withdrawn(record))
+        case RequestState.EXPIRED | RequestState.UNKNOWN as state:
             return agent_replies.ended(record.id, state)
         case _:
             return None
+
+
+def _why_withdrawn(record: HistoryRecord) -> str:
+    """Says why a request was withdrawn; "" if its agent disconnected."""
+    nothing = "nothing was executed" if is_tool(record) else "nothing was run"
+    return record.error if not record.error or record.error.startswith(nothing) else f"{nothing}: {record.error}"
 
 
 def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRecord) -> GateRequest | None:

@@ -40,6 +40,11 @@ def unknown_request(id_: str) -> Reply:
     return error(404, "not_found", f"no request with id {id_}")
 
 
+def not_waiting(state: str) -> Reply:
+    """The reply to a change of a request that does not wait any more."""
+    return error(409, "INVALID_STATE", f"the request is {state}", state=state)
+
+
 def not_recorded(failure: AileronError) -> Reply:
     """The reply when the ledger cannot be written and therefore nothing was done."""
     return error(503, "not_recorded", f"nothing was done, because it could not be recorded: {failure}")

@@ -93,7 +93,11 @@ class RequestHandler:
         """Waits until the request is recorded and, if `wait` is given, until it ends."""
         if not await self.wait_for_end(request, wait):
             request.polled = True
-            return Reply(202, request.pending_reply())
+            return Reply(202, request.pending_reply() | {"result_url": f"/v1/action-approvals/{request.id}/result"})
+        return await self.ended(request)
+
+    async def ended(self, request: GateRequest) -> Reply:
+        """Returns the result of a request that has ended, to an agent that waited for it."""
         if request.result and not request.handed_over:
             return await self.deliver(request.result)
         return Reply(200, request.result.body if request.result else request.poll_reply())

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_request import HttpRequest
+from aileron_tui.gate.route_docs import UNDOCUMENTED, RouteDocs
 
 Handler = Callable[[HttpRequest], Awaitable[Response]]
 
@@ -27,13 +28,15 @@ class RouteAccess(StrEnum):
 class Route:
     """A method and a path; `{name}` in the path matches one segment.
 
-    `refused` makes the response to an error, if callers of this route do not understand the usual one.
+    `docs` is what the API document says about it. `refused` makes the response to an error, if callers of this route do
+    not understand the usual one.
     """
 
     method: str
     path: str
     access: RouteAccess
     handler: Handler
+    docs: RouteDocs = UNDOCUMENTED
     refused: Callable[[Exception], Response] | None = None
 
     def match(self, segments: list[str]) -> Mapping[str, str] | None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
+from aileron_tui.gate import approver_docs as docs
 from aileron_tui.gate.event_feed import FeedEvent
 from aileron_tui.gate.event_stream import EventStream, Watchers
 from aileron_tui.gate.http_request import HttpRequest, Refusal, json_response, rate_limited
@@ -27,10 +28,10 @@ class ViewerRoutes:
         self._watchers = watchers
         self._events = _ViewerEvents()
         self.routes = (
-            Route("POST", "/v1/viewer/session", RouteAccess.VIEWER_HANDSHAKE, self.open_session),
-            Route("DELETE", "/v1/viewer/session", RouteAccess.VIEWER, self.close_session),
-            Route("GET", "/v1/viewer/requests", RouteAccess.VIEWER, self.list),
-            Route("GET", "/v1/viewer/watch", RouteAccess.VIEWER, self.watch),
+            Route("POST", "/v1/viewer/session", RouteAccess.VIEWER_HANDSHAKE, self.open_session, docs.VIEWER_SESSION),
+            Route("DELETE", "/v1/viewer/session", RouteAccess.VIEWER, self.close_session, docs.VIEWER_CLOSE),
+            Route("GET", "/v1/viewer/requests", RouteAccess.VIEWER, self.list, docs.VIEWER_LIST),
+            Route("GET", "/v1/viewer/watch", RouteAccess.VIEWER, self.watch, docs.VIEWER_WATCH),
         )
 
     async def open_session(self, http_request: HttpRequest) -> Response:

@@ -114,9 +114,11 @@ class AgentClient:
         seconds = min(wait, LONGEST_WAIT) + 90.0
         return self._ask("POST", f"/v1/actions/{_path_segment(name)}/run", {"args": args}, headers, seconds)
 
-    def result(self, id_: str) -> JsonObject:
-        """The result of a call, or its state while it is open."""
-        return self._ask("GET", f"/v1/action-approvals/{_path_segment(id_)}/result")
+    def result(self, id_: str, *, wait: int = 0) -> JsonObject:
+        """The result of a call, or its state while it is open. With `wait`, the reply may take that many seconds."""
+        headers = {"Prefer": f"wait={min(wait, LONGEST_WAIT)}"} if wait > 0 else {}
+        path = f"/v1/action-approvals/{_path_segment(id_)}/result"
+        return self._ask("GET", path, None, headers, min(wait, LONGEST_WAIT) + 30.0)
 
     def _ask(
         self,

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from aileron_tui import cli
@@ -24,6 +25,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
+from aileron_tui.files.agent_tokens import read_token
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.runtime.gate_client import ApproverClient
@@ -35,6 +37,7 @@ from tests.compiled import shared_cache
 CONFIG = """
 [policy]
 headless_decisions = {headless}
+{policy}
 [connectors."local://aileron/mail".credential]
 env = "TEST_MAIL_TOKEN"
 [connectors."local://aileron/files".credential]
@@ -54,8 +57,8 @@ class Home:
     environment: dict[str, str]
 
 
-def configure(folder: Path, *, headless: bool) -> None:
-    (folder / "config.toml").write_text(CONFIG.format(headless=str(headless).lower()))
+def configure(folder: Path, *, headless: bool, policy: str = "") -> None:
+    (folder / "config.toml").write_text(CONFIG.format(headless=str(headless).lower(), policy=policy))
 
 
 def command(home: Home, *words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
@@ -80,12 +83,12 @@ def enrol(folder: Path, passphrase: str | None) -> None:
 
 
 @contextmanager
-def gate(folder: Path, passphrase: str | None, *words: str, compiled: Path) -> Iterator[Home]:
+def gate(folder: Path, passphrase: str | None, *words: str, compiled: Path, policy: str = "") -> Iterator[Home]:
     """A running gate with the sample service behind it, and a key. The connectors are compiled already."""
     folder.mkdir(mode=0o700)
     shutil.copytree(compiled, folder / "cache")
     enrol(folder, passphrase)
-    configure(folder, headless=False)
+    configure(folder, headless=False, policy=policy)
     with SampleService() as service, (folder / "gate.log").open("w") as log:
         manifests = materialise(folder / "manifests", service.port)
         variables = {
@@ -195,6 +198,9 @@ def test_ask_look_approve_collect(call: Any, home: Home) -> None:
     collected = call("run", "send-draft", "--args", '{"draft_id": "r-12345"}', "--wait", "20")
     assert (collected.code, collected.json["status"]) == (0, "completed")
     assert collected.json["result"]["action"] == "send-draft"
+    done = call("result", id_)
+    assert (done.code, done.json, done.err) == (0, collected.json["result"], "")
+    assert call("result", id_, "--json").json == {"approval_id": id_, **collected.json}
     assert len(home.service.sent) == sent + 1
 
 
@@ -246,6 +252,52 @@ def test_deny_with_a_reason(call: Any) -> None:
     assert "\x1b" not in said.out
 
 
+def test_a_waiting_call_says_how_to_get_its_result(call: Any) -> None:
+    said = call("run", "send-draft", "--arg", "draft_id=r-18220")
+    id_ = said.json["approval_id"]
+    assert said.err == f"Still waiting. Get the result with: aileron-tui result {id_} --wait 60\n"
+    waiting = call("result", id_)
+    assert (waiting.code, waiting.out) == (75, "")
+    assert f"aileron-tui result {id_} --wait 60" in waiting.err
+    assert call("result", id_, "--wait", "1", "--json").json["status"] == "pending_approval"
+    call("deny", id_, "--reason", "not \x1b[2Jtoday")
+    denied = call("result", id_)
+    assert (denied.code, denied.out, denied.err) == (3, "", "Denied: not ⟨ESC⟩[2Jtoday\n")
+    assert call("result", id_, "--json").json == {
+        "approval_id": id_,
+        "status": "denied",
+        "reason": "not \x1b[2Jtoday",
+    }
+
+
+def test_a_result_that_comes_while_it_is_waited_for(call: Any, home: Home) -> None:
+    id_ = ask(call, "r-20417")
+    words = [sys.executable, "-m", "aileron_tui", "result", id_, "--wait", "60"]
+    with subprocess.Popen(words, env=home.environment, stderr=subprocess.PIPE, text=True) as waiting:
+        time.sleep(1)
+        assert waiting.poll() is None
+        assert call("deny", id_).code == 0
+        assert waiting.stderr
+        assert (waiting.wait(20), waiting.stderr.read()) == (3, "Denied.\n")
+
+
+def test_the_answer_about_a_tool_call_is_a_result_too(call: Any, home: Home) -> None:
+    token = read_token(Path(home.place["agent_token_file"]))
+    asked = httpx.post(
+        f"{home.place['url']}/v1/permissions",
+        headers={"Authorization": f"Bearer {token}"},
+        json={"tool": "Bash", "input": {"command": "ls"}},
+        trust_env=False,
+    ).json()
+    assert call("result", asked["approval_id"]).code == 75
+    assert call("approve", asked["approval_id"], "--wait", "0").code in (0, 75)
+    allowed = call("result", asked["approval_id"])
+    assert (allowed.code, allowed.json) == (0, {"command": "ls"})
+    again = call("result", asked["approval_id"])
+    assert (again.code, again.out) == (1, "")
+    assert "fetched before" in again.err
+
+
 def test_a_held_call_in_another_process_hears_the_answer(call: Any, home: Home) -> None:
     words = [sys.executable, "-m", "aileron_tui", "run", "send-draft", "--arg", "draft_id=r-20417", "--wait", "60"]
     agent = subprocess.Popen(words, env=home.environment, stdout=subprocess.PIPE, text=True)
@@ -283,6 +335,9 @@ def test_what_needs_nobody_runs_at_once(call: Any) -> None:
         (["run", "send-draft", "--arg", "draft_id"], 2, "NAME=VALUE"),
         (["run", "send-draft", "--args", "[]"], 2, "expected an object"),
         (["run", "../status"], 1, "refused"),
+        (["result", "act-nothing"], 5, "no request with id act-nothing"),
+        (["result", "../x\x1b[2J"], 5, "no request with id ../x⟨ESC⟩[2J"),
+        (["result", "act-1", "--url", "http://127.0.0.1:1"], 1, "no agent token"),
         (["show", "act-nothing"], 5, "no request act-nothing is waiting"),
         (["approve", "act-nothing"], 5, "no request act-nothing is waiting"),
         (["deny", "x\x1b[2J"], 5, "x⟨ESC⟩[2J"),

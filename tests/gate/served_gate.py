@@ -6,7 +6,7 @@ import io
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import httpx
 
@@ -19,6 +19,10 @@ from aileron_tui.gate.server import serving
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
 from tests.gate.conftest import GateEnv
+from tests.gate.documented_replies import check_documented
+
+CHECKED: Final = {"response": [check_documented]}
+"""Every reply must be as the API document says."""
 
 SEND = "/v1/actions/send-draft/run"
 WAITING = "/v1/action-approvals"
@@ -84,7 +88,9 @@ async def served_gate(
         gate = await stack.enter_async_context(env.gate())
         url = await stack.enter_async_context(serving(gate, limits=limits, gate_log=GateLog(log), doors=doors))
         agent, anonymous, approver = [
-            await stack.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False, timeout=20))
+            await stack.enter_async_context(
+                httpx.AsyncClient(base_url=url, trust_env=False, timeout=20, event_hooks=CHECKED)
+            )
             for _ in range(3)
         ]
         token = read_token(token_path(env.data, "default"))

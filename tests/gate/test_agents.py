@@ -22,6 +22,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.gate.gate import LEDGER_FILE
+from aileron_tui.gate.route_table import RouteAccess
 from aileron_tui.ledger.entry_check import CheckReport
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.history_filter import HistoryFilter
@@ -140,7 +141,7 @@ def test_no_agent_opens_an_approver_route(env: GateEnv) -> None:
         async with two_agents(env) as (served, laptop, mallory):
             for agent in (laptop, mallory, served.agent):
                 for route in routes(served.gate):
-                    if route.access in AGENTS or route.path == "/v1/health":
+                    if route.access in AGENTS or route.access is RouteAccess.OPEN:
                         continue
                     answer = await agent.request(route.method, path(route), json={}, headers=VICTIM)
                     assert (answer.status_code, error_code(answer)) == (403, "forbidden"), route

@@ -50,6 +50,7 @@ def test_agents_may_use_exactly_the_documented_routes(env: GateEnv) -> None:
                 ("GET", "/v1/actions/{name}"),
                 ("POST", "/v1/actions/{name}/run"),
                 ("GET", "/v1/action-approvals/{id}/result"),
+                ("DELETE", "/v1/action-approvals/{id}"),
                 ("POST", "/v1/permissions"),
                 ("GET", "/v1/permissions/{id}"),
                 ("DELETE", "/v1/permissions/{id}"),
@@ -58,7 +59,10 @@ def test_agents_may_use_exactly_the_documented_routes(env: GateEnv) -> None:
                 ("POST", "/v1/doors"),
                 ("GET", "/v1/agent"),
             }
-            assert [route.path for route in routes(gate) if route.access is RouteAccess.OPEN] == ["/v1/health"]
+            assert [route.path for route in routes(gate) if route.access is RouteAccess.OPEN] == [
+                "/v1/health",
+                "/v1/openapi.json",
+            ]
 
     run_async(main())
 

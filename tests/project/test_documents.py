@@ -9,10 +9,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 
-import httpx
 import pytest
 
 from aileron_tui import __version__, cli
@@ -26,9 +24,12 @@ from aileron_tui.core.suite import read_suite
 from aileron_tui.demo.sample_credentials import sample_config
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import bundled
+from aileron_tui.gate import openapi
 from aileron_tui.gate.installed_bundle import install, sandbox_settings
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from tests.compiled import shared_cache
+from tests.gate.documented_replies import undocumented
+from tools.http_api import routes
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -76,6 +77,7 @@ RUN: dict[str, int | str] = {
     "aileron-tui key init": 0,
     "aileron-tui lint manifests/": 0,
     "aileron-tui preview send-draft --arg draft_id=r-12345 --demo": 0,
+    "aileron-tui result ID --wait 60": 1,  # no gate is running
     "aileron-tui run send-draft --arg draft_id=r-12345 --wait 60": 75,  # nobody answers, so it still waits
 }
 """Every `aileron-tui` command of the documents, and how it ends in a new home."""
@@ -185,26 +187,50 @@ def test_an_agent_calls_the_gate_as_documented(home: Path) -> None:
     assert gate.returncode == 0
 
 
-def test_a_program_asks_about_a_tool_call_as_documented(home: Path) -> None:
-    """Sends what the documented curl command sends."""
-    ((_, text),) = blocks("sh")
-    words = shlex.split(text.replace("\\\n", " "))
-    assert words[:2] == ["curl", "-sS"]
-    headers = dict(value.split(": ", 1) for name, value in pairwise(words) if name == "-H")
+def test_the_documented_curl_commands_work(home: Path, tmp_path: Path) -> None:
+    """Runs every curl command of the documents in a shell, in order, with a small curl of our own."""
+    curl = tmp_path / "bin" / "curl"
+    curl.parent.mkdir()
+    curl.write_text(f"#!{sys.executable}\n{Path(__file__).with_name('small_curl.py').read_text()}")
+    curl.chmod(0o700)
+    environment = {**os.environ, "PATH": f"{curl.parent}:{os.environ['PATH']}"}
+    scripts: dict[str, str] = {}
+    for place, text in blocks("sh"):
+        document = place.partition(":")[0]
+        scripts[document] = scripts.get(document, "set -e\n") + text
+    assert set(scripts) >= {"README.md", "agents.md", "http-api.md"}
     program = [sys.executable, "-m", "aileron_tui"]
     with subprocess.Popen([*program, "gate", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as gate:
         try:
             assert gate.stdout
             ready = json.loads(gate.stdout.readline())
-            token = Path(ready["agent_token_file"]).read_text().strip()
-            authorization = headers["Authorization"].replace("$(cat TOKEN_FILE)", token)
-            url = words[2].replace("http://127.0.0.1:8722", ready["url"])
-            asked = {**headers, "Authorization": authorization, "Prefer": "wait=1"}
-            reply = httpx.post(url, headers=asked, content=words[words.index("-d") + 1], trust_env=False, timeout=30)
+            for document, text in scripts.items():
+                script = re.sub(r"wait=\d+", "wait=1", text).replace("http://127.0.0.1:8722", ready["url"])
+                script = script.replace("TOKEN_FILE", shlex.quote(ready["agent_token_file"]))
+                ran = subprocess.run(
+                    ["sh", "-c", script], env=environment, capture_output=True, text=True, check=False, cwd=tmp_path
+                )
+                assert ran.returncode == 0, f"{document}: {ran.stdout}{ran.stderr}"
+                calls = ran.stderr.split()
+                assert len(calls) == text.count("curl -sS"), document
+                assert set(calls) <= {"200", "202", "204"}, f"{document}: {ran.stdout}{ran.stderr}"
         finally:
             gate.terminate()
-    assert reply.status_code == 202, reply.text
-    assert reply.headers["location"].startswith("/v1/permissions/")
+
+
+def test_json_of_the_api_document_is_as_the_gate_sends_it() -> None:
+    """Each reply in the text fits one of the documented objects, and every field of it is documented."""
+    described = json.loads(json.dumps(openapi.document(routes())))
+    examples = [json.dumps(route.docs.example) for route in routes()]
+    replies = [text.strip() for place, text in blocks("json") if place.startswith("http-api.md")]
+    tried = 0
+    for reply in replies:
+        if reply in examples:
+            continue
+        schemas = [described["components"]["schemas"][name] for name in ("Pending", "Result", "Ungated", "Error")]
+        assert any(not list(undocumented(described, schema, json.loads(reply))) for schema in schemas), reply
+        tried += 1
+    assert tried >= 6
 
 
 CONFIGURATIONS = list(blocks("toml"))

@@ -5,6 +5,7 @@ COMMANDS = {
     "gate": "run the gate without a console",
     "setup": "put a coding agent behind the gate, or take that back",
     "run": "call an action as an agent does",
+    "result": "fetch the result of a call as an agent does",
     "hook": "answer a hook of a coding agent; agents run it",
     "list": "list the waiting requests",
     "show": "show one request",

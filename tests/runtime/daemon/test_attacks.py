@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.cli.commands import run
+from aileron_tui.cli import agent_calls
 from aileron_tui.cli.request_lookup import NoSuchRequest, find_waiting
 from aileron_tui.cli.request_text import answer_commands
 from aileron_tui.core.decision import Verdict
@@ -170,5 +170,5 @@ def test_an_environment_token_token_goes_to_no_gate_that_it_is_not_for(
 ) -> None:
     monkeypatch.setenv("AILERON_TOKEN", "master")
     monkeypatch.setenv("AILERON_API_URL", meant_for)
-    assert run._environment_token(FoundGate("http://127.0.0.1:9999")) == told
-    assert run._environment_token(FoundGate("http://127.0.0.1:9999", token_file=Path("x"))) == ""
+    assert agent_calls._environment_token(FoundGate("http://127.0.0.1:9999")) == told
+    assert agent_calls._environment_token(FoundGate("http://127.0.0.1:9999", token_file=Path("x"))) == ""

@@ -1,0 +1,1 @@
+"""Tries the API document against a running gate with Schemathesis (`make api`)."""
