@@ -248,9 +248,10 @@ def test_a_resumed_call_must_fit_the_function() -> None:
     parameters = Parameters(everything)
     given: JsonObject = {"a": 1, "b": 2, "more": [3], "c": 4, "others": {"d": 5}}
     assert returned(parameters, parameters.resumed(given)) == (1, 2, (3,), 4, {"d": 5})
-    for changes in ({"more": "34"}, {"others": [1]}):
+    changed: tuple[JsonObject, ...] = ({"more": "34"}, {"others": [1]})
+    for changes in changed:
         with pytest.raises(AnswerRefused):
-            parameters.resumed(given | changes)  # type: ignore[operator]
+            parameters.resumed(given | changes)
 
 
 def test_a_method_is_shown_without_its_object() -> None:
