@@ -32,7 +32,9 @@ _PREVIEW: Final = body(
     **{"from": string("What it was fetched with.", 200)},
 ) | {"description": "What the program fetched to show the operator, marked as told by it. It needs `server`."}
 _REPORT: Final[dict[str, JsonObject]] = {
-    "status": choice("What became of the call.", "executed", "failed"),
+    "status": choice(
+        "What became of the call. `unknown` if it may have taken effect.", "executed", "failed", "unknown"
+    ),
     "input": mapping("What was executed. If it is not what was approved, the history says so."),
     "error": string("What went wrong.", 16 * 1024),
 }
@@ -42,7 +44,7 @@ _REPORTED: Final = ReplyDocs(
     "The report is recorded.",
     record(
         "state differs",
-        state=choice("", "executed", "failed"),
+        state=choice("", "executed", "failed", "unknown"),
         differs=flag("Whether something else was executed than was approved."),
     ),
 )
