@@ -38,7 +38,7 @@ _REPORT: Final[dict[str, JsonObject]] = {
     "input": mapping("What was executed. If it is not what was approved, the history says so."),
     "error": string("What went wrong.", 16 * 1024),
 }
-_KNOWN: Final = {name: string() for name in ("id", "tool", "call_id", "session", "batch")}
+_KNOWN: Final = {name: string() for name in ("id", "tool", "server", "call_id", "session", "batch")}
 _REPORTED: Final = ReplyDocs(
     200,
     "The report is recorded.",

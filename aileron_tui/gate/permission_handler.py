@@ -219,6 +219,8 @@ class PermissionHandler:
             if recovery.is_tool(record) and recovery.owner(record) == agent:
                 made = reader.of_request(record.id)[0].body
                 about: JsonObject = {name: made.get(name, "") for name in ("call_id", "session", "batch")}
+                connector = made.get("connector")
+                about["server"] = connector.get("name", "") if isinstance(connector, dict) else ""
                 handed_over.append({"id": record.id, "tool": record.action, **about, "at": record.decided})
         return {"approved": approved, "handed_over": handed_over}
 
@@ -325,7 +327,8 @@ def known_call(request: GateRequest) -> JsonObject:
     """What the program that asked about a tool call knows it by."""
     door = request.door or ToolDoor()
     about: JsonObject = {"call_id": door.call_id, "session": request.asker.session, "batch": door.batch}
-    return {"id": request.id, "tool": request.name, **about}
+    server = request.tool.call.server if request.tool else ""
+    return {"id": request.id, "tool": request.name, "server": server, **about}
 
 
 def _pending(request: GateRequest) -> JsonObject:

@@ -54,6 +54,7 @@ class Parameters:
             raise TypeError(f"{_name(function)} has no parameter {unknown[0]!r}")
         receiver = names[:1] if _is_method(self.function) and names[:1] in ([name] for name in _RECEIVERS) else []
         self.context = frozenset({*context, *receiver})
+        self._receivers = frozenset(receiver) - set(context)
         for name in names:
             if name not in self.context and len(name) > _LONGEST_NAME:
                 raise TypeError(f"the name of the parameter {name[:20]}… is longer than {_LONGEST_NAME} characters")
@@ -64,7 +65,7 @@ class Parameters:
         bound = self._signature.bind(*fixed, *args, **{**fixed_keywords, **keywords})
         bound.apply_defaults()
         values: dict[str, Any] = dict(bound.arguments)
-        context = {name: values.pop(name) for name in self.context if name in values}
+        context = {name: values.pop(name) for name in self.context if self._is_hidden(name, values[name])}
         kinds = {name: parameter.kind for name, parameter in self._signature.parameters.items()}
         shown: JsonObject = {
             name: _copied(list(value) if kinds[name] is inspect.Parameter.VAR_POSITIONAL else value, name)
@@ -72,12 +73,16 @@ class Parameters:
         }
         return BoundArguments(shown, context)
 
+    def _is_hidden(self, name: str, value: object) -> bool:
+        """Whether an argument is not part of the call. A `self` that is plain JSON is an argument like any other."""
+        return name not in self._receivers or type(value) not in _EXACT
+
     def call(self, shown: JsonObject, context: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Positional and keyword arguments to call the function with: copies, so that the function may change them."""
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
         for name, parameter in self._signature.parameters.items():
-            value: Any = context[name] if name in self.context else plain(shown[name])
+            value: Any = context[name] if name in context else plain(shown[name])
             match parameter.kind:
                 case inspect.Parameter.VAR_POSITIONAL:
                     positional += value
@@ -132,7 +137,7 @@ def plain(value: Json) -> Json:
     """A copy made of Python's own types only."""
     match value:
         case dict():
-            return {str(key): plain(item) for key, item in value.items()}
+            return {str(key): plain(value[key]) for key in sorted(value)}
         case list():
             return [plain(item) for item in value]
         case bool() | None:
@@ -170,12 +175,12 @@ def _copied(value: object, path: str, depth: int = 1) -> Json:
     if isinstance(value, list):
         return [_copied(item, step(path, index), depth + 1) for index, item in enumerate(value.copy())]
     if isinstance(value, dict):
-        fields: JsonObject = {}
-        for key, item in value.copy().items():
+        fields = value.copy()
+        for key in fields:
             if type(key) is not str:
                 raise _refused(path, f"a key of this dict is {_described(key)}")
-            fields[_text(key, path)] = _copied(item, step(path, key), depth + 1)
-        return fields
+        # In the order in which they are shown, so that their order cannot say anything else.
+        return {_text(key, path): _copied(fields[key], step(path, key), depth + 1) for key in sorted(fields)}
     if isinstance(value, int):
         if value.bit_length() > _MOST_BITS:
             raise _refused(path, "this integer is too large to be exact as a double", "Pass it as a string.")

@@ -13,6 +13,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gated import previews
 from aileron_tui.gated.call_arguments import BoundArguments, Parameters
 from aileron_tui.gated.calls import BATCH, GatedCall, GatedFunction
+from aileron_tui.gated.errors import NotAsked
 from aileron_tui.gated.exchanges import listing
 from aileron_tui.gated.gate_links import carry_async
 from aileron_tui.gated.gate_session import CURRENT
@@ -240,8 +241,15 @@ async def _told_async(function: GatedFunction, bound: BoundArguments) -> JsonObj
 
 def _call(function: GatedFunction, bound: BoundArguments) -> GatedCall:
     session = CURRENT.session()
+    _check_shown_name(function.name, session.settings.program_name)
     session.grants.prepare(f"the gate could not be asked, so {function.name} was not run")
     return GatedCall(function, session, bound.shown, bound.context, BATCH.get() or function.batch)
+
+
+def _check_shown_name(name: str, program: str) -> None:
+    """Refuses a name that prompts would shorten, as they do with the tools of an MCP server."""
+    if name.startswith((f"mcp__{program}__", f"mcp_{program}_")):
+        raise NotAsked(f"{name} would be shown under another name, so it was not run", hint="Give it another name.")
 
 
 def _finished(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:

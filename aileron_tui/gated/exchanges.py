@@ -6,9 +6,9 @@ Each function is a generator of exchanges. It gets the status and the body of ea
 import re
 import time
 from collections.abc import Generator
-from typing import Final, NoReturn, TypeAlias, TypeVar
+from typing import Final, NoReturn, TypeAlias, TypeGuard, TypeVar
 
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.gated.errors import Denied, GatedError, NobodyAnswered, NotAsked, OutcomeUnknown, Withdrawn
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, RuntimeFault
@@ -195,9 +195,14 @@ def _visible(message: str) -> str:
     return inline(message[:_LONGEST_MESSAGE]) + rest
 
 
+def is_id(value: Json) -> TypeGuard[str]:
+    """Whether a value can be the id of a request, and part of a path."""
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
 def _id(reply: JsonObject) -> str:
     id_ = reply.get("approval_id")
-    if not isinstance(id_, str) or not _ID.fullmatch(id_):
+    if not is_id(id_):
         error = InvalidReply("the gate sent an invalid reply", "its approval_id is missing or invalid")
         raise NotAsked(error.title, error.detail)
     return id_

@@ -5,7 +5,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gated.calls import GatedCall
 from aileron_tui.gated.exchanges import Exchanges, fetching, listing
 from aileron_tui.gated.gate_links import carry_async
@@ -203,12 +203,6 @@ class AsyncPending(_Handle[R]):
             raise
         self._end(DONE, value)
         call.ended(None)
-
-
-def ids(items: Json) -> list[JsonObject]:
-    """The objects of a list in the gate's reply that have an id."""
-    found = items if isinstance(items, list) else []
-    return [item for item in found if isinstance(item, dict) and isinstance(item.get("id"), str)]
 
 
 def _refuse_unrun(value: Any, tool: str) -> None:

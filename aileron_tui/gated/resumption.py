@@ -1,13 +1,16 @@
 """Finds the calls of earlier runs of the program: approved and not run, still waiting, or with an unknown outcome."""
 
 import threading
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.gated.calls import GatedCall, GatedFunction
+from aileron_tui.gated.exchanges import is_id
 from aileron_tui.gated.gate_session import GateSession
-from aileron_tui.gated.handles import AsyncPending, Pending, ids
+from aileron_tui.gated.handles import AsyncPending, Pending
+from aileron_tui.gated.outcome_reports import UNKNOWN, Outcome
 from aileron_tui.gated.program import is_running
 
 
@@ -32,6 +35,12 @@ class Resumed:
     calls: tuple[Pending[Any] | AsyncPending[Any], ...]
     unknown: tuple[EarlierCall, ...]
     other: tuple[EarlierCall, ...]
+    _report: Callable[[Outcome], None]
+
+    def acknowledge(self) -> None:
+        """Records that the outcome of the `unknown` calls stays unknown. They are not listed again."""
+        for call in self.unknown:
+            self._report(Outcome(call.id, call.tool, UNKNOWN, _NEVER_SAID))
 
 
 class GatedFunctions:
@@ -51,23 +60,17 @@ class GatedFunctions:
         calls: list[Pending[Any] | AsyncPending[Any]] = []
         other: list[EarlierCall] = []
         for name in ("approved", "waiting"):
-            for item in ids(reply.get(name)):
+            for item in _of_ended(session, reply.get(name)):
                 found = self._found(session, item)
                 if isinstance(found, EarlierCall):
                     other.append(found)
-                elif found is not None:
+                else:
                     calls.append(found)
-        unknown = tuple(
-            _earlier(item, "it was given to an earlier run of the program, which never said what became of it")
-            for item in ids(reply.get("handed_over"))
-            if _has_ended(item)
-        )
-        return Resumed(tuple(calls), unknown, tuple(other))
+        unknown = tuple(_earlier(item, _NEVER_SAID) for item in _of_ended(session, reply.get("handed_over")))
+        return Resumed(tuple(calls), unknown, tuple(other), session.reports.add)
 
-    def _found(self, session: GateSession, item: JsonObject) -> Pending[Any] | AsyncPending[Any] | EarlierCall | None:
-        """A handle, or why there is none; None for a call of a process that is running."""
-        if not _has_ended(item):
-            return None
+    def _found(self, session: GateSession, item: JsonObject) -> Pending[Any] | AsyncPending[Any] | EarlierCall:
+        """A handle, or why there is none."""
         with self._lock:
             known = self._known.get(_text(item, "tool"))
         if known is None:
@@ -81,9 +84,14 @@ class GatedFunctions:
         return AsyncPending(call) if is_async else Pending(call)
 
 
-def _has_ended(item: JsonObject) -> bool:
-    """Whether the process that asked has ended. Calls of others than gated functions have no session that says so."""
-    return bool(_text(item, "session")) and not is_running(_text(item, "session"))
+def _of_ended(session: GateSession, items: Json) -> Iterator[JsonObject]:
+    """The calls of this program whose process has ended. Other programs may have the same agent."""
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict) or not is_id(item.get("id")):
+            continue
+        asked_by = _text(item, "session")
+        if _text(item, "server") == session.settings.program_name and asked_by and not is_running(asked_by):
+            yield item
 
 
 def _earlier(item: JsonObject, why: str) -> EarlierCall:
@@ -95,4 +103,5 @@ def _text(item: JsonObject, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+_NEVER_SAID: Final = "it was given to an earlier run of the program, which never said what became of it"
 _NOT_HERE: Final = "this program has no gated function with this name, or has not imported it yet"

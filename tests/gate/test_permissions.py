@@ -394,7 +394,7 @@ def test_an_approval_is_handed_over_even_if_the_program_leaves_at_that_moment(en
                 await asyncio.sleep(0.05)
                 return await record(*drafts)
 
-            served.gate._gate_state.recorder.record = slow  # type: ignore[method-assign]
+            served.gate._gate_state.recorder.record = slow  # type: ignore[method-assign, assignment]
             fetching = asyncio.create_task(served.gate.permission(item["id"], agent="default"))
             with pytest.raises(asyncio.CancelledError):
                 await fetching

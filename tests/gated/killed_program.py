@@ -43,6 +43,7 @@ def resume() -> None:
     left = gated.resume()
     for earlier in left.unknown:
         note("unknown", earlier.id)
+    left.acknowledge()
     for handle in left.calls:
         finish(handle)
 
