@@ -10,6 +10,7 @@ from typing import Final, NoReturn, TypeAlias, TypeGuard, TypeVar
 
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
+from aileron_tui.doors.gate_link import TimedOut
 from aileron_tui.gated.errors import Denied, GatedError, NobodyAnswered, NotAsked, OutcomeUnknown, Withdrawn
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, RuntimeFault
 
@@ -26,6 +27,9 @@ _BUSY_SECONDS: Final = 20.0
 
 _GONE_SECONDS: Final = 60.0
 """How long a gate may be away while a call waits, for example because it is started again."""
+
+_MOST_LOST: Final = 4
+"""How many connections may be lost before a reply. A gate closes some if very many are opened at once."""
 
 _PAUSE: Final = 0.5
 _LONGEST_MESSAGE: Final = 500
@@ -64,21 +68,22 @@ class Asked:
 
 def asking(tool: str, agent: str, body: JsonObject) -> Exchanges[Asked]:
     """Asks about a call. It can be sent again: the gate knows a call by its id."""
-    until, again = time.monotonic() + _BUSY_SECONDS, True
+    until, lost, refused = time.monotonic() + _BUSY_SECONDS, 0, False
     while True:
         try:
             status, reply = yield Exchange("POST", PATH, body)
         except NoReply as error:
-            if not again:
+            lost += 1
+            if lost > _MOST_LOST or isinstance(error, TimedOut):
                 raise _not_asked(tool, error) from None
-            again = False
+            yield Pause(_PAUSE * lost)
             continue
         except RuntimeFault as error:
             raise _not_asked(tool, error) from None
         if status in (429, 503) and time.monotonic() < until:
             yield Pause(2 * _PAUSE)
-        elif status == 401 and again:  # the connection may be older than the token
-            again = False
+        elif status == 401 and not refused:  # the connection may be older than the token
+            refused = True
         elif status == 202:
             return Asked(_id(reply))
         else:

@@ -109,7 +109,8 @@ def test_a_token_that_is_not_accepted_is_said(liar: FakeGate, function: Any) -> 
 @pytest.mark.parametrize(
     "raw", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"garbage\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"]
 )
-def test_garbage_is_not_an_answer(liar: FakeGate, function: Any, raw: bytes) -> None:
+def test_garbage_is_not_an_answer(liar: FakeGate, function: Any, raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanges, "_PAUSE", 0.01)
     liar.raw = raw
     with pytest.raises(NotAsked):
         function()
