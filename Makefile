@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash robot chaos agents frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
+.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ frameworks-lock: $(READY) ## update tests/frameworks/requirements.txt
 	@$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	  --custom-compile-command 'make frameworks-lock' pyproject.toml tests/frameworks/requirements.in -o tests/frameworks/requirements.txt
 
+mcp: $(READY) ## try real MCP clients from PyPI and npm with the MCP server; installs them into .mcp-clients
+	@$(BIN)/python -m tests.mcp_clients
+
 connectors: $(READY) ## rebuild the sample connectors reproducibly and update their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
 	@$(BIN)/python -m tools.connectors
@@ -100,13 +103,16 @@ http-api: $(READY) ## write docs/http-api.md from the routes of the gate
 api: .api/.ready ## call every route of a gate with generated input and compare the replies with the API document
 	@$(BIN)/python -m tests.api
 
-lock: $(READY) ## update requirements.lock and tools/api.lock
+lock: $(READY) ## update requirements.lock and the lock files in tools
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
-	  --extra dev pyproject.toml -o requirements.lock
+	  --extra dev --extra mcp pyproject.toml -o requirements.lock
 	@echo 'schemathesis==4.32.0' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
 	  - -o tools/api.lock
+	@echo 'mcp==1.30.0' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
+	  - -o tools/mcp-clients.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .agents .frameworks .api dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .agents .frameworks .api .mcp-clients dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

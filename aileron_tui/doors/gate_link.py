@@ -168,7 +168,7 @@ def _connect(found: FoundGate, deadline: float) -> socket.socket:
         raise NoGate(f"cannot connect to {found.url}", str(error), "Check its address and certificate.") from None
 
 
-def read_head(head: bytes) -> tuple[int, int]:
+def read_head(head: bytes, largest: int = _LARGEST_BODY) -> tuple[int, int]:
     """The status and the length of the body."""
     first, *lines = head.split(b"\r\n")
     version, _, rest = first.partition(b" ")
@@ -190,7 +190,7 @@ def read_head(head: bytes) -> tuple[int, int]:
         return number, 0
     if len(lengths) != 1 or not lengths[0].isdigit() or len(lengths[0]) > 12:
         raise _invalid("it does not say how long it is")
-    if (length := int(lengths[0])) > _LARGEST_BODY:
+    if (length := int(lengths[0])) > largest:
         raise _invalid(f"it has {length:,} bytes")
     return number, length
 

@@ -73,6 +73,14 @@ def already_handed_over(request_id: str) -> JsonObject:
     return {"status": "failed", "approval_id": request_id, "failure": {"error": error}}
 
 
+def is_withdrawal(result: StoredResult) -> bool:
+    """Whether a request ended because it was withdrawn."""
+    match result.body:
+        case {"failure": {"error": {"class": class_}}}:
+            return class_ == on_the_wire(RequestState.WITHDRAWN)[1]
+    return False
+
+
 def ended(request_id: str, state: RequestState, message_override: str = "", **details: str) -> StoredResult:
     """The result of a request that expired, was withdrawn or has no known outcome; the error class says which."""
     status, class_ = on_the_wire(state)

@@ -65,6 +65,8 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
             )
         ),
         approval=record("required", required=flag("Whether a person must approve each call.")),
+        risk=choice("How risky a call is.", "low", "normal", "high"),
+        idempotent=flag("Whether the manifest says that repeating a call changes nothing more."),
         body=text("More about it, as Markdown."),
     ),
     "Pending": record(

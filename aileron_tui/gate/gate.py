@@ -233,12 +233,12 @@ class Gate:
 
     def actions(self) -> JsonObject:
         """Lists all actions."""
-        return self._gate_state.installed.listing()
+        return self._gate_state.installed.listing(self._gate_state.setup.config.risk)
 
     def action(self, name: str) -> JsonObject | None:
         """Returns one action."""
         action = self._gate_state.installed.actions.get(name)
-        return action_json(action) if action else None
+        return action_json(action, self._gate_state.setup.config.risk) if action else None
 
     def is_gated(self, name: str) -> bool:
         """Whether there is an action with this name that needs approval."""

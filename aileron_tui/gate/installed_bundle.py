@@ -2,7 +2,7 @@
 
 import os
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aileron_tui.core.action import Action
@@ -10,6 +10,7 @@ from aileron_tui.core.findings import Finding, Severity
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import ConnectorRef
 from aileron_tui.core.resolved_call import ResolvedCall, resolve_call
+from aileron_tui.core.risk import RiskRule, assess
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.manifest_files import load_bundle
@@ -39,9 +40,9 @@ class InstalledBundle:
         """Resolves a call of one of the actions."""
         return resolve_call(action, args, self.connectors.get(action.name, {}))
 
-    def listing(self) -> JsonObject:
+    def listing(self, risk_rules: Sequence[RiskRule]) -> JsonObject:
         """Lists the actions for agents, and what could not be loaded."""
-        listing: JsonObject = {"items": [action_json(action) for action in self.actions.values()]}
+        listing: JsonObject = {"items": [action_json(action, risk_rules) for action in self.actions.values()]}
         errors: list[Json] = [
             {"class": finding.rule, "message": finding.message, "file": Path(finding.file).name, "line": finding.line}
             for finding in self.findings
@@ -79,8 +80,12 @@ def _file_states(folder: Path) -> Iterator[tuple[str, int, int]]:
             yield str(path), status.st_mtime_ns, status.st_size
 
 
-def action_json(action: Action) -> JsonObject:
-    """Returns an action in the format of Aileron's API, without the parts that only the operator needs."""
+def action_json(action: Action, risk_rules: Sequence[RiskRule]) -> JsonObject:
+    """Returns an action in the format of Aileron's API, without the parts that only the operator needs.
+
+    `risk` and `idempotent`, which Aileron does not have, tell a client what to expect of a call. An action is
+    idempotent if its manifest says so of every step.
+    """
     inputs: list[Json] = [
         {
             "name": field.name,
@@ -98,6 +103,8 @@ def action_json(action: Action) -> JsonObject:
         "match": {"intent": action.intent},
         "inputs": inputs,
         "approval": {"required": action.gated},
+        "risk": assess(action, risk_rules).level,
+        "idempotent": all(step.idempotent is True for step in action.execute),
         "body": action.body,
     }
 

@@ -60,7 +60,8 @@ class RequestHandler:
         try:
             if call not in gate_state.open_by_call:
                 result = self.ends.undelivered(call)
-                if result and await self.ends.mark_delivered(result):
+                # A call that was withdrawn is over: the agent that makes it again wants to be asked about.
+                if result and await self.ends.mark_delivered(result) and not agent_replies.is_withdrawal(result):
                     return Reply(200, result.body)
             request = gate_state.open_by_call.get(call)
             if request is None:

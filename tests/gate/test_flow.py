@@ -216,6 +216,10 @@ def test_a_request_is_withdrawn_when_its_agent_disconnects(env: GateEnv) -> None
                 await asyncio.sleep(0.01)
             reply = await gate.decide(str(item["id"]), env.decision(item))
             assert (reply.status, reply.body["state"]) == (409, "withdrawn")
+            again = await ask(gate)
+            assert (again.status, again.body["approval_id"] != item["id"]) == (202, True)
+            fetched = await gate.result(str(item["id"]), agent="agent-1")
+            assert dig(fetched.body, "failure", "error", "class") == "withdrawn"
 
     run_async(work())
     assert "request.withdrawn" in kinds(env)

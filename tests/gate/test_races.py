@@ -55,9 +55,9 @@ def test_a_request_is_withdrawn_if_its_agent_disconnects_while_it_is_recorded(
                     await asyncio.sleep(0.01)
             while (item := gate.find_request(page[0].id)) is None or item["state"] != RequestState.WITHDRAWN:
                 await asyncio.sleep(0.01)
-            # The same call is answered: it collects what became of the first.
+            # The same call is asked about again, because nobody decided about the first.
             reply = await asyncio.wait_for(ask(gate), 5)
-            assert (reply.status, reply.body["status"]) == (200, "failed")
+            assert (reply.status, reply.body["status"]) == (202, "pending_approval")
 
     run_async(work())
     assert env.service.sent == ()

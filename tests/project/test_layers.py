@@ -10,7 +10,7 @@ import pytest
 
 import aileron_tui.core
 
-HEAVY = {"textual", "rich", "httpx", "wasmtime", "cryptography", "sqlite3", "keyring"}
+HEAVY = {"textual", "rich", "httpx", "wasmtime", "cryptography", "sqlite3", "keyring", "mcp", "pydantic"}
 
 
 def loaded_by(code: str) -> set[str]:
@@ -35,8 +35,8 @@ def test_version_imports_nothing_but_itself() -> None:
 
 @pytest.mark.parametrize(
     ("words", "allowed"),
-    [(["lint", "--help"], set[str]()), (["--help"], set[str]()), (["lint"], set[str]())],
-    ids=["lint --help", "--help", "lint"],
+    [(["lint", "--help"], set[str]()), (["--help"], set[str]()), (["lint"], set[str]()), (["mcp", "-h"], set[str]())],
+    ids=["lint --help", "--help", "lint", "mcp -h"],
 )
 def test_a_command_imports_only_what_it_needs(words: list[str], allowed: set[str]) -> None:
     code = f"from aileron_tui.cli import main\ntry:\n    main({words!r})\nexcept SystemExit:\n    pass"

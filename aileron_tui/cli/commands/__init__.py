@@ -7,6 +7,7 @@ COMMANDS = {
     "run": "call an action as an agent does",
     "result": "fetch the result of a call as an agent does",
     "hook": "answer a hook of a coding agent; agents run it",
+    "mcp": "serve the actions to an MCP client; MCP clients run it",
     "list": "list the waiting requests",
     "show": "show one request",
     "approve": "approve a waiting request",

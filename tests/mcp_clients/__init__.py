@@ -1,0 +1,1 @@
+"""Real MCP clients before the MCP server: an older SDK and the inspector. `make mcp` installs and tries them."""
