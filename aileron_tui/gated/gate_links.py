@@ -1,44 +1,23 @@
-"""Carries exchanges with the gate: for threads over connections that are kept, for an event loop over one each.
-
-Both check who listens before they send the token, as `doors/gate_link.py` does.
-"""
+"""Carries exchanges with the gate: for threads over connections that are kept, for an event loop over one each."""
 
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable
+from typing import Final, TypeVar
 
-from aileron_tui.core.address import read_address
-from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.doors.gate_link import (
-    LARGEST_HEAD,
-    START,
-    GateLink,
-    agent_fields,
-    check_health,
-    check_listener,
-    lost,
-    read_body,
-    read_head,
-    request_bytes,
-    timed_out,
-)
+from aileron_tui.doors.gate_link import GateLink
 from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.gated.exchanges import Exchange, Exchanges, HttpReply, Pause
 from aileron_tui.gated.program import ProgramSettings
-from aileron_tui.runtime.errors import NoGate, RuntimeFault
+from aileron_tui.runtime.errors import NoGate, NoReply, RuntimeFault
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
-
-if TYPE_CHECKING:
-    import asyncio
 
 T = TypeVar("T")
 
 _MOST_KEPT: Final = 8
-_CONNECT_SECONDS: Final = 5.0
 
 
 def gate_of(settings: ProgramSettings) -> tuple[FoundGate, str]:
@@ -119,7 +98,6 @@ async def carry_async(settings: ProgramSettings, exchanges: Exchanges[T]) -> T:
     """Carries exchanges to their end in an event loop."""
     import asyncio  # noqa: PLC0415  # not needed for functions that are not async
 
-    link: _LoopLink | None = None
     try:
         step = next(exchanges)
         while True:
@@ -128,102 +106,26 @@ async def carry_async(settings: ProgramSettings, exchanges: Exchanges[T]) -> T:
                 step = next(exchanges)
                 continue
             try:
-                link = link or await _connected(settings)
-                reply = await link.exchange(step)
+                reply = await _exchange_async(settings, step)
             except RuntimeFault as error:
-                _close(link)
-                link = None
                 step = exchanges.throw(error)
             else:
-                if reply[0] == 401:
-                    _close(link)
-                    link = None
                 step = exchanges.send(reply)
     except StopIteration as end:
         value: T = end.value
         return value
-    finally:
-        if _close(link):
-            await asyncio.sleep(0)  # the event loop closes the socket in its next round
 
 
-class _LoopLink:
-    """A connection to the gate in an event loop."""
-
-    def __init__(self, host: str, token: str, reader: "asyncio.StreamReader", writer: "asyncio.StreamWriter") -> None:
-        self._host = host
-        self._token = token
-        self._reader = reader
-        self._writer = writer
-
-    async def exchange(self, step: Exchange) -> HttpReply:
-        return await _in_time(lambda: self._exchanged(step), step.seconds)
-
-    async def health(self) -> JsonObject:
-        return (await _in_time(lambda: self._sent("GET", "/v1/health", "", None), _CONNECT_SECONDS))[1]
-
-    def close(self) -> None:
-        self._writer.transport.abort()
-
-    async def _exchanged(self, step: Exchange) -> HttpReply:
-        return await self._sent(step.method, step.path, agent_fields(self._token, step.wait), step.body)
-
-    async def _sent(self, method: str, path: str, fields: str, body: JsonObject | None) -> HttpReply:
-        import asyncio  # noqa: PLC0415  # not needed for functions that are not async
-
-        try:
-            self._writer.write(request_bytes(self._host, method, path, fields, body))
-            await self._writer.drain()
-            head = await self._reader.readuntil(b"\r\n\r\n")
-            status, length = read_head(head[:-4])
-            return status, read_body(await self._reader.readexactly(length) if length else b"")
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            raise lost("it closed the connection") from None
-        except TimeoutError:
-            raise
-        except OSError as error:
-            raise lost(error.strerror or "") from None
-
-
-async def _connected(settings: ProgramSettings) -> _LoopLink:
-    """A connection to the gate that has been checked."""
+async def _exchange_async(settings: ProgramSettings, step: Exchange) -> HttpReply:
     import asyncio  # noqa: PLC0415  # not needed for functions that are not async
+
+    from aileron_tui.doors.gate_exchange import ClosedEarly, GateCall, exchange  # noqa: PLC0415
 
     found, token = gate_of(settings)
-    address = read_address(found.url)
-    context = None
-    if address.scheme == "https":
-        import ssl  # noqa: PLC0415  # only for a gate on another machine
-
-        context = ssl.create_default_context()
+    fields = {"Prefer": f"wait={step.wait}"} if step.wait else {}
     try:
-        async with asyncio.timeout(_CONNECT_SECONDS):
-            reader, writer = await asyncio.open_connection(address.host, address.port, limit=LARGEST_HEAD, ssl=context)
-    except (OSError, ValueError) as error:
-        detail = f"nothing listens at {found.url}" if isinstance(error, ConnectionError) else str(error)
-        raise NoGate("no gate is running", detail, START) from None
-    link = _LoopLink(found.url.partition("://")[2], token, reader, writer)
-    try:
-        check_listener(found, writer.get_extra_info("socket"))
-        check_health(found, await link.health())
-    except BaseException:
-        link.close()
-        raise
-    return link
-
-
-async def _in_time(work: Callable[[], Awaitable[T]], seconds: float) -> T:
-    import asyncio  # noqa: PLC0415  # not needed for functions that are not async
-
-    try:
-        async with asyncio.timeout(seconds):
-            return await work()
-    except TimeoutError:
-        raise timed_out() from None
-
-
-def _close(link: _LoopLink | None) -> bool:
-    """Closes a connection, if there is one; returns whether there was."""
-    if link is not None:
-        link.close()
-    return link is not None
+        return await exchange(found, token, GateCall(step.method, step.path, fields, step.body, step.seconds))
+    except ClosedEarly as error:
+        raise NoReply(error.title, error.detail, error.hint) from None
+    finally:
+        await asyncio.sleep(0)  # the event loop closes the socket in its next round
