@@ -44,6 +44,7 @@ RUN: dict[str, int | str] = {
     "aileron-tui": NO_TERMINAL,
     "aileron-tui --url http://127.0.0.1:54321 --token-file ~/.aileron/builder.token": NO_TERMINAL,
     "aileron-tui agent add laptop-claude": NO_TERMINAL,
+    "aileron-tui agent add python": NO_TERMINAL,
     "aileron-tui agent add mcp": NO_TERMINAL,
     "aileron-tui agent list": 0,
     "aileron-tui setup claude": NO_TERMINAL,
