@@ -6,15 +6,13 @@ and its result has the form of MCP.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aileron_tui.core.action_templates import TemplateWords, check_template
 from aileron_tui.core.findings import Finding, Path, Problems, Reading
 from aileron_tui.core.interpolation import TOOL_TOKEN, interpolate_tool
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.mcp_preview import tool_preview
 from aileron_tui.core.preview_directive import PreviewDirective, read_directive
-from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.toml_manifest import read_toml_manifest
 from aileron_tui.core.toml_schema import (
@@ -28,9 +26,13 @@ from aileron_tui.core.toml_schema import (
 )
 from aileron_tui.core.values import dataclass
 
+if TYPE_CHECKING:
+    from aileron_tui.core.prompt import PreviewResult
+
 MOST_ROWS: Final = 20
 """How many fields of a result a preview can show."""
-LONGEST_LABEL: Final = 50
+LONGEST_LABEL: Final = 40
+"""The longest label of a row. How many values or characters there are may be added to it."""
 LONGEST_NAME: Final = 128
 """The longest name of a tool that the protocol recommends."""
 RISKS: Final = (RiskLevel.NORMAL, RiskLevel.HIGH)
@@ -88,11 +90,13 @@ class McpPolicy:
         preview = self._of(tool).preview
         return (preview.op, interpolate_tool(preview.args, args)) if preview else None
 
-    def preview_result(self, tool: str, result: JsonObject) -> PreviewResult:
+    def preview_result(self, tool: str, result: JsonObject) -> "PreviewResult":
         """What the operator is shown of the result of that call. Never raises, whatever the server answered."""
+        from aileron_tui.core.mcp_preview import no_preview, tool_preview  # noqa: PLC0415  # `lint` shows no previews
+
         known = self._of(tool)
         if known.preview is None:
-            return PreviewResult(unavailable=f"the policy has no preview for {tool}")
+            return no_preview(tool)
         return tool_preview(known.preview, known.absent, result)
 
     def risk(self, tool: str) -> RiskLevel | None:

@@ -9,7 +9,7 @@ Nothing here raises, whatever the server sent.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from aileron_tui.core.fieldpath import Location, count_others, find
@@ -22,13 +22,19 @@ LONGEST_VALUE: Final = 64 * 1024
 LONGEST_PREVIEW: Final = 256 * 1024
 LONGEST_REASON: Final = 200
 MOST_ROWS: Final = 100
+MOST_VALUES: Final = 50_000
 
 _SAYS: Final = "Server says"
 _MOST_HIDDEN: Final = 1_000_000
-_JSON_LIMITS: Final = JsonLimits(size=1024 * 1024, depth=64, count=50_000)
+_JSON_LIMITS: Final = JsonLimits(size=1024 * 1024, depth=64, count=MOST_VALUES)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MEANINGLESS: Final = frozenset(("type", "annotations", "_meta"))
 _ENVELOPE: Final = frozenset(("isError", "_meta", "resultType"))
+
+
+def no_preview(tool: str) -> PreviewResult:
+    """What is shown if the policy has no preview for a tool, although one was fetched."""
+    return PreviewResult(unavailable=f"the policy has no preview for {tool}")
 
 
 def tool_preview(preview: PreviewDirective, absent: Iterable[str], result: JsonObject) -> PreviewResult:
@@ -49,10 +55,24 @@ def _tool_preview(preview: PreviewDirective, absent: tuple[str, ...], result: ob
         return _failed(preview, absent, _text_of(result))
     if result.get("resultType", "complete") != "complete" or not ("content" in result or "structuredContent" in result):
         return PreviewResult(unavailable=f"{preview.op} answered without content")
+    if not _is_small(result):
+        return PreviewResult(unavailable=f"{preview.op} answered with more than {MOST_VALUES:,} values")
     answer = _Answer(result)
     rows, _ = preview_rows(preview, answer.value)
     shown = [match.location for _, path in preview.render for match in find(answer.value, path)]
     return _bounded(preview.op, rows, answer.hidden(shown))
+
+
+def _is_small(value: Json) -> bool:
+    """Whether a value has so few others inside that looking at all of them takes no time."""
+    count = 0
+    stack = [value]
+    while stack and count <= MOST_VALUES:
+        node = stack.pop()
+        if isinstance(node, dict | list):
+            count += len(node)
+            stack.extend(node.values() if isinstance(node, dict) else node)
+    return count <= MOST_VALUES
 
 
 def _failed(preview: PreviewDirective, absent: tuple[str, ...], text: str) -> PreviewResult:
@@ -103,6 +123,7 @@ class _Answer:
         self._structured = result.get("structuredContent")
         self._mirrors: dict[int, Location] = {}
         self._parsed: set[int] = set()
+        self._room = _JSON_LIMITS.size
         content = result.get("content")
         blocks = [self._block(index, block) for index, block in enumerate(content)] if isinstance(content, list) else []
         self.value: JsonObject = {**result, "content": blocks} if isinstance(content, list) else dict(result)
@@ -111,7 +132,8 @@ class _Answer:
         text = block.get("text") if isinstance(block, dict) else None
         if not isinstance(block, dict) or not isinstance(text, str):
             return block
-        found = _json(text)
+        found = _json(text) if len(text) <= self._room else ()
+        self._room -= len(text) if found else 0
         mirrored = self._mirrored(text, *found)
         if mirrored is not None:
             self._mirrors[index] = mirrored
@@ -138,19 +160,23 @@ class _Answer:
         counted: JsonObject = {key: item for key, item in self.value.items() if key not in _ENVELOPE}
         content = counted.get("content")
         if isinstance(content, list):
-            counted["content"] = [self._counted(index, block, places) for index, block in enumerate(content)]
+            in_json = {place[1] for place in places if place[:1] == ("content",) and place[2:3] == ("json",)}
+            in_json -= {place[1] for place in places if place[:1] == ("content",) and place[2:] == ("text",)}
+            counted["content"] = [self._counted(index, block, index in in_json) for index, block in enumerate(content)]
         return count_others(counted, places)
 
     def _places(self, location: Location) -> Iterator[Location]:
         """The place itself, and the places of the same values in the structured content."""
         yield location
-        for index, mirror in self._mirrors.items():
-            if ("content", index, "text")[: len(location)] == location:
-                yield mirror
-            elif location[:3] == ("content", index, "json"):
-                yield (*mirror, *location[3:])
+        match location:
+            case ("content",):
+                yield from self._mirrors.values()
+            case ("content", int(index)) | ("content", int(index), "text") if index in self._mirrors:
+                yield self._mirrors[index]
+            case ("content", int(index), "json", *rest) if index in self._mirrors:
+                yield (*self._mirrors[index], *rest)
 
-    def _counted(self, index: int, block: Json, places: Collection[Location]) -> Json:
+    def _counted(self, index: int, block: Json, in_json: bool) -> Json:
         """A block without what is counted elsewhere: the copy in the structured content, the text or the JSON in it."""
         if not isinstance(block, dict):
             return block
@@ -158,8 +184,7 @@ class _Answer:
         if index in self._mirrors:
             left_out |= {"text", "json"} if index in self._parsed else {"text"}
         elif index in self._parsed:
-            in_json = any(place[:3] == ("content", index, "json") for place in places)
-            left_out.add("text" if in_json and ("content", index, "text") not in places else "json")
+            left_out.add("text" if in_json else "json")
         return {key: item for key, item in block.items() if key not in left_out}
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Final, Protocol, Self
 
 from aileron_tui import __version__
-from aileron_tui.core.jsontext import Json, JsonObject, compact
+from aileron_tui.core.jsontext import JsonObject, compact
 from aileron_tui.core.mcp_listings import MOST_PAGES, MOST_TOOLS, read_page
 from aileron_tui.core.mcp_messages import CALL, INITIALIZE, INITIALIZED, LIST, MODERN, VERSION_KEY, ServerMessage
 from aileron_tui.core.mcp_tools import PinnedTool
 from aileron_tui.core.values import dataclass
-from aileron_tui.doors.mcp_session_process import SessionFault
+from aileron_tui.doors.mcp_session_process import ServerError, SessionFault, error_text
 
 HANDSHAKE_VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _CLIENT: Final[JsonObject] = {"name": "aileron-tui", "version": __version__}
@@ -24,7 +24,7 @@ _MODERN_META: Final[JsonObject] = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 _METHOD_NOT_FOUND: Final = -32601
-_LONGEST_ERROR: Final = 500
+_LONGEST_VERSION: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,6 @@ class SessionLimits:
     start: float = 30.0
     listing: float = 10.0
     call: float = 5.0
-
-
-class ServerError(SessionFault):
-    """The server answered a request with an error."""
 
 
 class Transport(Protocol):
@@ -86,7 +82,7 @@ class McpSession:
             return
         version = result.get("protocolVersion")
         if version not in HANDSHAKE_VERSIONS:
-            raise SessionFault("the server speaks an unknown revision of MCP", compact(version)[:_LONGEST_ERROR])
+            raise SessionFault("the server speaks an unknown revision of MCP", compact(version)[:_LONGEST_VERSION])
         self._transport.version = str(version)
         self._transport.send({"jsonrpc": "2.0", "method": INITIALIZED})
 
@@ -147,14 +143,8 @@ def _result(method: str, message: ServerMessage) -> JsonObject:
     ):
         raise SessionFault(f"the server's answer to {method} can be understood in two ways")
     if "error" in body:
-        raise ServerError(f"the server refused {method}", _error_text(body["error"]))
+        raise ServerError(f"the server refused {method}", error_text(body["error"]))
     result = body["result"]
     if not isinstance(result, dict):
         raise SessionFault(f"the server's answer to {method} is not an object")
     return result
-
-
-def _error_text(error: Json) -> str:
-    message = error.get("message") if isinstance(error, dict) else None
-    text = message if isinstance(message, str) else compact(error)
-    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"

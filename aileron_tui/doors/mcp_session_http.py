@@ -1,14 +1,14 @@
 """An MCP server that is reached over HTTP, one exchange for each message."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import httpx
 
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.mcp_messages import ServerMessage, read_server_line, written
-from aileron_tui.doors.mcp_session_process import LONGEST_ANSWER, SessionFault
+from aileron_tui.doors.mcp_session_process import LONGEST_ANSWER, ServerError, SessionFault, error_text
 
 _SESSION: Final = "mcp-session-id"
 _CONNECT_SECONDS: Final = 5.0
@@ -76,16 +76,24 @@ class SessionHttp:
             self._session = reply.headers.get(_SESSION, self._session)
             kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
             if not reply.is_success and kind != "application/json":
-                raise SessionFault(f"{self._url} answered with HTTP status {reply.status_code}")
+                fault = ServerError if reply.is_client_error else SessionFault
+                raise fault(f"{self._url} answered with HTTP status {reply.status_code}")
             if kind == "text/event-stream":
                 yield from _events(reply, deadline)
                 return
             data = b"".join(_bounded(reply.iter_bytes(), deadline))
             if data.strip():
                 found = read_server_line(data)
+                if reply.is_error:
+                    raise ServerError(f"{self._url} answered with HTTP status {reply.status_code}", _reason(found))
                 if any(each.body is None for each in found):
                     raise SessionFault(f"{self._url} answered with something that is not a message of MCP")
                 yield from found
+
+
+def _reason(messages: Iterable[ServerMessage]) -> str:
+    errors = (each.body["error"] for each in messages if each.body and "error" in each.body)
+    return next(map(error_text, errors), "")
 
 
 def _events(reply: httpx.Response, deadline: float) -> Iterator[ServerMessage]:

@@ -14,18 +14,30 @@ from contextlib import suppress
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject, compact
 from aileron_tui.core.mcp_messages import ServerMessage, read_server_line, written
 
 LONGEST_ANSWER: Final = 16 * 1024 * 1024
 _CHUNK: Final = 64 * 1024
 _LONGEST_STDERR: Final = 2000
 _LONGEST_SAMPLE: Final = 80
+_LONGEST_ERROR: Final = 500
 _SECONDS_TO_END: Final = 1.0
 
 
 class SessionFault(AileronError):
     """A server that cannot be started or reached, that ends, is silent, or sends what cannot be understood."""
+
+
+class ServerError(SessionFault):
+    """The server answered a request with an error."""
+
+
+def error_text(error: Json) -> str:
+    """The text of an error that a server sent, which is foreign."""
+    message = error.get("message") if isinstance(error, dict) else None
+    text = message if isinstance(message, str) else compact(error)
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
 
 
 class SessionProcess:

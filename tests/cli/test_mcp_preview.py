@@ -10,12 +10,18 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.cli import main, mcp_preview
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.mcp_tools import PinnedTool, pinned
 from aileron_tui.core.prompt import read_prompt
+from aileron_tui.core.tool_call import ToolCall
+from aileron_tui.core.tool_prompts import tool_prompt, with_claims
 from aileron_tui.doors.known_servers import KnownServer, write_server
 from aileron_tui.doors.mcp_session import McpSession, SessionLimits
 from aileron_tui.doors.mcp_session_process import SessionProcess
 from aileron_tui.files.paths import HOME_VARIABLE
+from aileron_tui.gate.door_claims import read_claims
+from tests.doors.fake_gate import deny, fake_gate
+from tests.doors.proxy_process import Conversation
 
 SERVER = Path(__file__).parents[1] / "doors" / "small_mcp_server.py"
 POLICY = """
@@ -197,3 +203,30 @@ def test_an_interrupt_ends_the_server_too(home: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_it_is_the_prompt_that_the_proxy_asks_for(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    set_up(home, tuple(listed(home).values()))
+    args: JsonObject = {"name": "a", "text": "new\ntext"}
+    proxy = [sys.executable, "-m", "aileron_tui", "mcp-proxy", "--name", "notes", "--data", str(home / "data")]
+    with fake_gate(home, "mcp-notes") as gate, Conversation(proxy) as talk:
+        gate.answer = deny("no")
+        talk.request(0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={})
+        talk.message()
+        talk.request(1, "tools/call", name="write_note", arguments=args)
+        assert "denied" in talk.text()
+        (asked,) = gate.bodies("/v1/permissions")
+    call = ToolCall(asked["tool"], asked["input"], asked["server"], definition=asked["definition"])
+    shown = with_claims(tool_prompt(call, {}), read_claims(asked, asked["door"], has_server=True))
+    assert main(["preview", "--mcp", "notes", "write_note", "--args", json.dumps(args), "--json"]) == 0
+    printed = read_prompt(json.loads(capsys.readouterr().out)["prompt"])
+    assert (printed.action, printed.args, printed.connector) == (call.tool, call.args, call.connector)
+    assert (printed.question, printed.inputs, printed.risk, printed.warnings, printed.preview) == (
+        shown.question,
+        shown.rows,
+        shown.risk,
+        shown.warnings,
+        shown.preview,
+    )
+    assert printed.preview
+    assert printed.preview.rows

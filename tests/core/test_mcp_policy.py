@@ -208,6 +208,20 @@ def test_deep_and_invalid_text_is_unavailable() -> None:
     assert "Unicode" in shown(text("a\ud800", isError=True), A="content.0.text").unavailable
 
 
+def test_a_result_with_very_many_values_is_bounded() -> None:
+    many: Json = [{"name": "to", "value": n} for n in range(16_000)]
+    blocks: Json = [{"type": "text", "text": "{}"} for _ in range(500)]
+    result: JsonObject = {"content": blocks, "structuredContent": {"to": many}}
+    found = shown(result, A="structuredContent.to.to", B="content.0.json")
+    assert [row.label for row in found.rows] == ["A (16,000 values) (first 65,536 of 132,892 characters)", "B"]
+    assert found.hidden == 499, "the other blocks"
+    longest = shown(result, **{"L" * 40: "structuredContent.to.to"})
+    assert longest.rows[0].label.startswith(f"{'L' * 40} (16,000 values) (first ")
+    assert len(longest.rows[0].label) <= 100, "the gate accepts it"
+    more: JsonObject = {"structuredContent": {"to": [many, many]}}
+    assert "more than 50,000 values" in shown(more, A="structuredContent.to").unavailable
+
+
 SHORT: Final = [each for each in HOSTILE.values() if len(each) < 60]
 JSON: st.SearchStrategy[Json] = st.recursive(
     st.none()

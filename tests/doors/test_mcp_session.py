@@ -9,12 +9,19 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.errors import AileronError
+from aileron_tui.doors import mcp_session_process
 from aileron_tui.doors.mcp_session import McpSession, SessionLimits
 from aileron_tui.doors.mcp_session_process import SessionFault, SessionProcess
 
 SERVER = Path(__file__).with_name("small_mcp_server.py")
 SHORT = SessionLimits(start=0.4, listing=0.4, call=0.4)
 LONG = SessionLimits(start=20, listing=20, call=20)
+
+
+@pytest.fixture(autouse=True)
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers that do not want to end are not waited for as long as usual."""
+    monkeypatch.setattr(mcp_session_process, "_SECONDS_TO_END", 0.1)
 
 
 def session(folder: Path, fault: str = "", limits: SessionLimits = LONG) -> McpSession:

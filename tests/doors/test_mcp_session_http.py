@@ -45,7 +45,11 @@ class Handler(BaseHTTPRequestHandler):
             "tools/call": {"content": [{"type": "text", "text": "hello"}]},
         }
         body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": results.get(message["method"], {})})
-        if mode == "html":
+        if mode.startswith("modern") and "_meta" not in message["params"]:
+            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32022, "message": "use a newer revision"}}
+            is_json = mode == "modern"
+            self.send(400, "application/json" if is_json else "text/plain", json.dumps(error).encode())
+        elif mode == "html":
             self.send(502, "text/html", b"<h1>Bad gateway</h1>")
         elif mode == "garbage":
             self.send(200, "application/json", b"\xff{")
@@ -104,6 +108,22 @@ def test_tools_are_listed_and_called(server: Server, mode: str) -> None:
     for _, headers in server.seen[1:]:
         assert (headers["mcp-session-id"], headers["mcp-protocol-version"]) == ("s-1", "2025-06-18")
     assert "authorization" not in server.seen[2][1]
+
+
+@pytest.mark.parametrize("mode", ["modern", "modern, in plain text"])
+def test_a_server_that_refuses_the_handshake(server: Server, mode: str) -> None:
+    server.mode = mode
+    with session(server) as talk:
+        talk.start()
+        assert list(talk.tools()) == ["read_note"]
+        assert talk.call("read_note", {})
+    assert [method for method, _ in server.seen][:2] == ["initialize", "server/discover"]
+    headers = server.seen[-2][1]
+    assert (headers["mcp-protocol-version"], headers["mcp-method"], headers["mcp-name"]) == (
+        "2026-07-28",
+        "tools/call",
+        "read_note",
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 COMMANDS = {
     "demo": "try the console with sample data; needs no setup",
     "gate": "run the gate without a console",
-    "setup": "put a coding agent behind the gate, or take that back",
+    "setup": "put a coding agent or an MCP server behind the gate, or take that back",
     "run": "call an action as an agent does",
     "result": "fetch the result of a call as an agent does",
     "hook": "answer a hook of a coding agent; agents run it",
