@@ -69,14 +69,13 @@ def server_names(data: Path) -> tuple[str, ...]:
 def read_server(data: Path, name: str) -> KnownServer:
     """A server that was set up. Raises ServerFault."""
     path = server_path(data, name)
-    again = f"Run `aileron-tui setup mcp --name {name}` again."
+    hint = f"Run `aileron-tui setup mcp --name {name} -- COMMAND …` with the server's command."
     if not path.exists():
-        hint = f"Run `aileron-tui setup mcp --name {name}`."
         raise ServerFault(f"the MCP server {name} is not set up", f"there is no {path}", hint)
     try:
         return _server(name, read_object(read_private(path, _LARGEST), _LIMITS))
     except JsonError as error:
-        raise DamagedServer(f"{path} cannot be read", str(error), again) from None
+        raise DamagedServer(f"{path} cannot be read", str(error), hint) from None
     except PrivateFileError as error:
         raise ServerFault(f"the file of the MCP server {name} cannot be used", str(error), error.hint) from None
 

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Final, Protocol
 
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -85,6 +85,10 @@ class _Exchange:
             with suppress(OSError):
                 open_.shutdown(socket.SHUT_RDWR)
 
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+
 
 class HttpServer:
     """Sends the messages of a client to a server, and passes on what it answers."""
@@ -119,8 +123,9 @@ class HttpServer:
         if self._session:
             with suppress(OSError, http.client.HTTPException, _Lost):
                 connection = self._connect(_CLOSE_SECONDS)
-                connection.request("DELETE", self._url.path, headers=self._headers({}))
-                connection.getresponse()
+                with closing(connection):
+                    connection.request("DELETE", self._url.path, headers=self._headers({}))
+                    connection.getresponse().read(0)
 
     # sending
 
@@ -141,6 +146,7 @@ class HttpServer:
         exchange = _Exchange(modern=False)
         with suppress(_Lost):
             self._read(self._exchange(exchange, message))
+        exchange.close()
         if body.get("method") == INITIALIZED:
             threading.Thread(target=self._listen, name="stream", daemon=True).start()
 
@@ -169,8 +175,7 @@ class HttpServer:
                 self._post(lambda: self._replies.lost(id_, problem, is_sent=is_sent))
         finally:
             self._running.pop(key, None)
-            if exchange.connection is not None:
-                exchange.connection.close()
+            exchange.close()
 
     def _answer(self, exchange: _Exchange, sent: _Outgoing, id_: RequestId) -> None:
         """Passes on everything up to the response."""
@@ -232,8 +237,7 @@ class HttpServer:
             except _Lost:
                 pass
             finally:
-                if exchange.connection is not None:
-                    exchange.connection.close()
+                exchange.close()
             failures += 1
             time.sleep(min(wait, 10.0))
 
@@ -251,6 +255,7 @@ class HttpServer:
         self, exchange: _Exchange, method: str, headers: dict[str, str], data: bytes | None
     ) -> http.client.HTTPResponse:
         is_sent = False
+        exchange.close()
         try:
             connection = exchange.connection = self._connect(_CONNECT_SECONDS)
             if exchange.is_aborted:

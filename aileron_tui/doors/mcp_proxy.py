@@ -66,6 +66,8 @@ class Lines(Protocol):
 class _Sent:
     """A request of the client that the server has. A gated call has a grant."""
 
+    __slots__ = ("cursor", "grant", "held", "is_cancelled", "is_plain")
+
     def __init__(self, held: HeldCall | None = None, grant: Allowed | None = None, cursor: str | None = None) -> None:
         self.held = held
         self.grant = grant
@@ -271,7 +273,7 @@ class McpProxy:
     @property
     def is_timed(self) -> bool:
         """Whether `tick` will ever have something to do, as things are now."""
-        return self._calls.is_timed or self._own.is_timed or bool(self._cancelled)
+        return bool(self._cancelled) or self._calls.is_timed or self._own.is_timed
 
     def client_left(self) -> None:
         """The client is gone: withdraws what waits."""

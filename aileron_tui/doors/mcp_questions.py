@@ -141,7 +141,7 @@ class Questions:
         self._post = post
         self._slots = threading.Semaphore(_MOST_THREADS)
         self._count = 0
-        self._others: set[threading.Thread] = set()
+        self._threads: set[threading.Thread] = set()
 
     def ask(self, question: Question, seconds: float, then: Callable[[Answer], None], resumed: str = "") -> Asking:
         """Asks, or goes on waiting for the request `resumed`. `then` gets the answer."""
@@ -161,7 +161,7 @@ class Questions:
                 self._slots.release()
             self._post(lambda: then(answer))
 
-        threading.Thread(target=run, name="question", daemon=True).start()
+        self._start("question", run)
         return asking
 
     def report(self, id_: str, args: JsonObject, error: str = "") -> None:
@@ -169,27 +169,29 @@ class Questions:
         body: JsonObject = {"status": "failed" if error else "executed", "input": args}
         if error:
             body["error"] = error[:_LONGEST_ERROR]
-        self._start(lambda: self._send("POST", f"/v1/permissions/{id_}/outcome", body))
+        self._start("report", lambda: self._send("POST", f"/v1/permissions/{id_}/outcome", body))
 
     def withdraw(self, id_: str) -> None:
         """Withdraws a request that nobody waits for at the moment."""
-        self._start(lambda: self._send("DELETE", f"/v1/permissions/{id_}", None))
+        self._start("withdrawal", lambda: self._send("DELETE", f"/v1/permissions/{id_}", None))
 
     def finish(self, seconds: float) -> None:
-        """Waits until all reports are delivered, but not longer than this."""
+        """Waits until everything is reported and withdrawn, but not longer than this."""
         deadline = time.monotonic() + seconds
-        for thread in list(self._others):
-            thread.join(max(0.0, deadline - time.monotonic()))
+        while self._threads and (left := deadline - time.monotonic()) > 0:
+            for thread in list(self._threads):  # one that ends may have started another
+                thread.join(left)
+                break
 
-    def _start(self, work: Callable[[], None]) -> None:
+    def _start(self, name: str, work: Callable[[], None]) -> None:
         def run() -> None:
             try:
                 work()
             finally:
-                self._others.discard(thread)
+                self._threads.discard(thread)
 
-        thread = threading.Thread(target=run, name="report", daemon=True)
-        self._others.add(thread)
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        self._threads.add(thread)
         thread.start()
 
     def _send(self, method: str, path: str, body: JsonObject | None) -> None:

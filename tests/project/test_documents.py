@@ -44,6 +44,7 @@ RUN: dict[str, int | str] = {
     "aileron-tui": NO_TERMINAL,
     "aileron-tui --url http://127.0.0.1:54321 --token-file ~/.aileron/builder.token": NO_TERMINAL,
     "aileron-tui agent add laptop-claude": NO_TERMINAL,
+    "aileron-tui agent add python": NO_TERMINAL,
     "aileron-tui agent add mcp": NO_TERMINAL,
     "aileron-tui agent list": 0,
     "aileron-tui setup claude": NO_TERMINAL,
@@ -201,13 +202,36 @@ def test_an_agent_calls_the_gate_as_documented(home: Path) -> None:
     assert gate.returncode == 0
 
 
-def test_the_documented_curl_commands_work(home: Path, tmp_path: Path) -> None:
-    """Runs every curl command of the documents in a shell, in order, with a small curl of our own."""
+@pytest.fixture
+def with_curl(tmp_path: Path) -> dict[str, str]:
+    """An environment in which curl is a small one of our own, so that none has to be installed."""
     curl = tmp_path / "bin" / "curl"
     curl.parent.mkdir()
     curl.write_text(f"#!{sys.executable}\n{Path(__file__).with_name('small_curl.py').read_text()}")
     curl.chmod(0o700)
-    environment = {**os.environ, "PATH": f"{curl.parent}:{os.environ['PATH']}"}
+    return {**os.environ, "PATH": f"{curl.parent}:{os.environ['PATH']}"}
+
+
+def test_the_first_lines_of_a_gate_say_how_to_call_it(home: Path, with_curl: dict[str, str]) -> None:
+    program = [sys.executable, "-m", "aileron_tui", "gate", "--port", "0"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as gate:
+        try:
+            assert gate.stdout
+            assert gate.stderr
+            ready = json.loads(gate.stdout.readline())
+            lines = iter(gate.stderr.readline, "")
+            said = next(line for line in lines if " agents " in line)
+            assert said.rstrip().endswith(f"Agents call {ready['url']} with the token in {ready['agent_token_file']}")
+            command = next(lines).partition(" try ")[2]
+            ran = subprocess.run(["sh", "-c", command], env=with_curl, capture_output=True, text=True, check=False)
+        finally:
+            gate.terminate()
+    assert ran.stderr == "202\n", ran.stdout
+    assert json.loads(ran.stdout)["status"] == "pending_approval"
+
+
+def test_the_documented_curl_commands_work(home: Path, tmp_path: Path, with_curl: dict[str, str]) -> None:
+    """Runs every curl command of the documents in a shell, in order."""
     scripts: dict[str, str] = {}
     for place, text in blocks("sh"):
         document = place.partition(":")[0]
@@ -222,7 +246,7 @@ def test_the_documented_curl_commands_work(home: Path, tmp_path: Path) -> None:
                 script = re.sub(r"wait=\d+", "wait=1", text).replace("http://127.0.0.1:8722", ready["url"])
                 script = script.replace("TOKEN_FILE", shlex.quote(ready["agent_token_file"]))
                 ran = subprocess.run(
-                    ["sh", "-c", script], env=environment, capture_output=True, text=True, check=False, cwd=tmp_path
+                    ["sh", "-c", script], env=with_curl, capture_output=True, text=True, check=False, cwd=tmp_path
                 )
                 assert ran.returncode == 0, f"{document}: {ran.stdout}{ran.stderr}"
                 calls = ran.stderr.split()
