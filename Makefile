@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp load connectors screenshots keys configuration http-api api lock clean
+.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp mcp-servers frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -49,9 +49,10 @@ check: lint types test-all api ## run every check; do this before a commit
 bench: $(READY) ## run the benchmarks, which measure ratios instead of seconds
 	@$(BIN)/python -m benchmarks
 
-crash: $(READY) ## kill a gate and a ledger hundreds of times; takes a while
+crash: $(READY) ## kill a gate, a ledger and a Python program hundreds of times; takes a while
 	@$(BIN)/python -m tests.ledger.crash --rounds 200
 	@$(BIN)/python -m tests.gate.crash --rounds 500
+	@$(BIN)/python -m tests.gated.crash --rounds 100
 
 robot: $(READY) ## let a robot answer 3,000 generated requests by what it reads on screen; takes an hour
 	@$(BIN)/python -m tests.robot --cases 3000
@@ -67,8 +68,18 @@ chaos: $(READY) ## shake gates from outside with faults and check what must alwa
 agents: $(READY) ## try real coding agents from the npm registry behind a gate; installs them into .agents
 	@$(BIN)/python -m tests.agents
 
+frameworks: $(READY) ## try gated functions in agent frameworks; installs them into .frameworks
+	@$(BIN)/python -m tests.frameworks
+
+frameworks-lock: $(READY) ## update tests/frameworks/requirements.txt
+	@$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	  --custom-compile-command 'make frameworks-lock' pyproject.toml tests/frameworks/requirements.in -o tests/frameworks/requirements.txt
+
 mcp: $(READY) ## try real MCP clients from PyPI and npm with the MCP server; installs them into .mcp-clients
 	@$(BIN)/python -m tests.mcp_clients
+
+mcp-servers: $(READY) ## try real MCP servers from the npm registry and PyPI; installs them into .mcp-servers
+	@$(BIN)/python -m tests.mcp_servers
 
 connectors: $(READY) ## rebuild the sample connectors reproducibly and update their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
@@ -107,4 +118,4 @@ lock: $(READY) ## update requirements.lock and the lock files in tools
 	  - -o tools/mcp-clients.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .agents .api .mcp-clients dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .agents .frameworks .api .mcp-clients .mcp-servers dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

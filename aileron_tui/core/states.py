@@ -14,7 +14,7 @@ class RequestState(StrEnum):
 
     `HANDED_OVER` means that the agent's own program was allowed to execute a tool call; it may report how that ended.
     `UNKNOWN` is the end of an op that may have taken effect, because the reply to something it sent was lost, late or
-    unreadable. `INTERRUPTED` is found after a crash.
+    unreadable, or of a tool call that was interrupted. `INTERRUPTED` is found after a crash.
     """
 
     PENDING = "pending"
@@ -74,6 +74,7 @@ _NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
     (RequestState.APPROVED, RequestEvent.WITHDRAW): RequestState.WITHDRAWN,
     (RequestState.HANDED_OVER, RequestEvent.SUCCEED): RequestState.EXECUTED,
     (RequestState.HANDED_OVER, RequestEvent.FAIL): RequestState.FAILED,
+    (RequestState.HANDED_OVER, RequestEvent.END_UNKNOWN): RequestState.UNKNOWN,
     (RequestState.RUNNING, RequestEvent.SUCCEED): RequestState.EXECUTED,
     (RequestState.RUNNING, RequestEvent.FAIL): RequestState.FAILED,
     (RequestState.RUNNING, RequestEvent.INTERRUPT): RequestState.INTERRUPTED,

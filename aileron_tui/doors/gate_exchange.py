@@ -38,6 +38,10 @@ class NotSent(NoGate):
     """The gate could not be reached, so the call was not sent."""
 
 
+class ClosedEarly(NotSent):
+    """The gate closed the connection before the call was sent, for example because very many were opened at once."""
+
+
 async def exchange(found: FoundGate, token: str, call: GateCall) -> tuple[int, JsonObject]:
     """Returns the status and the body of the reply. Raises NotSent, or NoReply or InvalidReply once it was sent."""
     data = b"" if call.body is None else _encoded(call.body)
@@ -80,7 +84,7 @@ async def _check(found: FoundGate, reader: asyncio.StreamReader, writer: asyncio
     except TimeoutError:
         raise NotSent("the gate does not answer", found.url, "Check that it is running.") from None
     except (OSError, EOFError) as error:
-        raise NotSent("the gate closed the connection", _words(error), START) from None
+        raise ClosedEarly("the gate closed the connection", _words(error), START) from None
     except (NoGate, InvalidReply) as error:
         raise NotSent(error.title, error.detail, error.hint) from None
 

@@ -130,6 +130,11 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
         action=text("The action or the tool."),
         asked_at=_TIME,
         expires_at=_TIME,
+        tool=text("The tool, if it is a tool call; then it also has what the program that asked knows it by."),
+        server=text(),
+        call_id=text(),
+        session=text(),
+        batch=text(),
     ),
     "Health": record(
         "status service version timestamp instance",

@@ -28,7 +28,7 @@ from aileron_tui.gate.gate_state import OUTBOX, GateSetup, GateState, log
 from aileron_tui.gate.installed_bundle import action_json, folder_state, install, sandbox_settings
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
-from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion
+from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion, known_call
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
@@ -295,6 +295,7 @@ class Gate:
                 "action": request.name,
                 "asked_at": timestamp(request.asked_at),
                 "expires_at": timestamp(request.expires_at),
+                **(known_call(request) if request.tool else {}),
             }
             for request in self._gate_state.pending()
             if request.agent == agent

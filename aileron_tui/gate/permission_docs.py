@@ -35,17 +35,19 @@ _PREVIEW: Final = body(
     "description": "What the program fetched to show the operator, marked as told by it. It needs `server`.",
 }
 _REPORT: Final[dict[str, JsonObject]] = {
-    "status": choice("What became of the call.", "executed", "failed"),
+    "status": choice(
+        "What became of the call. `unknown` if it may have taken effect.", "executed", "failed", "unknown"
+    ),
     "input": mapping("What was executed. If it is not what was approved, the history says so."),
     "error": string("What went wrong.", 16 * 1024),
 }
-_KNOWN: Final = {name: string() for name in ("id", "tool", "call_id", "session", "batch")}
+_KNOWN: Final = {name: string() for name in ("id", "tool", "server", "call_id", "session", "batch")}
 _REPORTED: Final = ReplyDocs(
     200,
     "The report is recorded.",
     record(
         "state differs",
-        state=choice("", "executed", "failed"),
+        state=choice("", "executed", "failed", "unknown"),
         differs=flag("Whether something else was executed than was approved."),
     ),
 )

@@ -4,6 +4,7 @@ An approved call is handed over to the agent once, and that is recorded before t
 knows what became of it then; it may report that.
 """
 
+import asyncio
 from dataclasses import replace
 from typing import Final
 
@@ -48,6 +49,7 @@ _MOST_REMEMBERED: Final = 10_000
 _OUTCOMES: Final = {
     "executed": (EntryKind.EXECUTED, RequestState.EXECUTED),
     "failed": (EntryKind.FAILED, RequestState.FAILED),
+    "unknown": (EntryKind.UNKNOWN, RequestState.UNKNOWN),
 }
 
 
@@ -162,17 +164,21 @@ class PermissionHandler:
     async def _answer(self, request: GateRequest) -> Reply:
         """The answer for an agent that waited for it."""
         if request.state is RequestState.APPROVED:
-            async with request.end_lock:
-                if request.state is RequestState.APPROVED:
-                    entry = EntryDraft(EntryKind.HANDED_OVER, {"digest": request.digest}, request.id)
-                    await self._gate_state.recorder.record(entry)
-                    self._hand_over_now(request)
+            # A program that disconnects now must not end this between the record and the new state.
+            await asyncio.shield(self._gate_state.spawn(self._hand_over(request)))
         if request.state is RequestState.HANDED_OVER:
             return Reply(200, agent_replies.allowed(request))
         if request.result is None:
             return Reply(200, request.poll_reply() | {"approval_id": request.id})
         await self._requests.deliver(request.result)
         return Reply(200, request.result.body | {"approval_id": request.id})
+
+    async def _hand_over(self, request: GateRequest) -> None:
+        async with request.end_lock:
+            if request.state is RequestState.APPROVED:
+                entry = EntryDraft(EntryKind.HANDED_OVER, {"digest": request.digest}, request.id)
+                await self._gate_state.recorder.record(entry)
+                self._hand_over_now(request)
 
     def _hand_over_now(self, request: GateRequest) -> None:
         self._handed_over[request.fingerprint] = request.id
@@ -203,7 +209,7 @@ class PermissionHandler:
     def own_calls(self, agent: str) -> JsonObject:
         """The tool calls of an agent that it may fetch, and those that it fetched and never reported on."""
         approved: list[Json] = [
-            _known(request) | {"expires_at": timestamp(request.expires_at)}
+            known_call(request) | {"expires_at": timestamp(request.expires_at)}
             for request in tuple(self._gate_state.open_requests.values())
             if request.agent == agent and request.tool and request.state is RequestState.APPROVED
         ]
@@ -213,6 +219,8 @@ class PermissionHandler:
             if recovery.is_tool(record) and recovery.owner(record) == agent:
                 made = reader.of_request(record.id)[0].body
                 about: JsonObject = {name: made.get(name, "") for name in ("call_id", "session", "batch")}
+                connector = made.get("connector")
+                about["server"] = connector.get("name", "") if isinstance(connector, dict) else ""
                 handed_over.append({"id": record.id, "tool": record.action, **about, "at": record.decided})
         return {"approved": approved, "handed_over": handed_over}
 
@@ -315,10 +323,12 @@ class PermissionHandler:
         )
 
 
-def _known(request: GateRequest) -> JsonObject:
+def known_call(request: GateRequest) -> JsonObject:
+    """What the program that asked about a tool call knows it by."""
     door = request.door or ToolDoor()
     about: JsonObject = {"call_id": door.call_id, "session": request.asker.session, "batch": door.batch}
-    return {"id": request.id, "tool": request.name, **about}
+    server = request.tool.call.server if request.tool else ""
+    return {"id": request.id, "tool": request.name, "server": server, **about}
 
 
 def _pending(request: GateRequest) -> JsonObject:

@@ -46,7 +46,7 @@ _LONGEST: Final = {
 }
 _ASKED: Final = frozenset({*_LONGEST, "input", "can_edit", "seconds", "preview", "resumable"})
 _REPORTED: Final = frozenset({"status", "input", "error"})
-_STATUSES: Final = ("executed", "failed")
+_STATUSES: Final = ("executed", "failed", "unknown")
 _EVENTS: Final = ("started", "heard", "ended")
 _LONGEST_ERROR: Final = 16 * 1024
 _HTTP: Final = "http"

@@ -362,3 +362,46 @@ async def handed_over(served: ServedGate, body: dict[str, Any]) -> dict[str, Any
     assert (await decide(served, item)).status_code == 200
     assert (await poll(served, item["id"])).json()["status"] == "allowed"
     return item
+
+
+def test_an_interrupted_call_has_an_unknown_outcome(env: GateEnv) -> None:
+    async def work() -> None:
+        async with served_gate(env) as served:
+            item = await asked(served, bash(call_id="c-1"))
+            assert (await served.agent.get("/v1/agent")).json()["waiting"][0]["session"] == "s-1"
+            await decide(served, item)
+            await poll(served, item["id"])
+            report = {"status": "unknown", "error": "interrupted"}
+            reply = await served.agent.post(f"{PERMISSIONS}/{item['id']}/outcome", json=report)
+            assert (reply.status_code, reply.json()["state"]) == (200, "unknown")
+            assert newest(env).outcome == RequestState.UNKNOWN
+        verified(env)
+
+    run_async(work())
+
+
+def test_an_approval_is_handed_over_even_if_the_program_leaves_at_that_moment(env: GateEnv) -> None:
+    """What is recorded and what the gate knows must not differ, or it could never be fetched nor end."""
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            item = await asked(served, bash())
+            await decide(served, item)
+            record = served.gate._gate_state.recorder.record
+
+            async def slow(*drafts: Any) -> Any:
+                fetching.cancel()
+                await asyncio.sleep(0.05)
+                return await record(*drafts)
+
+            served.gate._gate_state.recorder.record = slow  # type: ignore[method-assign, assignment]
+            fetching = asyncio.create_task(served.gate.permission(item["id"], agent="default"))
+            with pytest.raises(asyncio.CancelledError):
+                await fetching
+            await asyncio.sleep(0.2)
+            served.gate._gate_state.recorder.record = record  # type: ignore[method-assign]
+            known = (await served.agent.get("/v1/agent")).json()
+            assert (known["approved"], [call["id"] for call in known["handed_over"]]) == ([], [item["id"]])
+        verified(env)
+
+    run_async(work())

@@ -20,6 +20,7 @@ from aileron_tui.console.keymap import checked_keymap
 from aileron_tui.console.settings import THEMES
 from aileron_tui.core.action import read_action
 from aileron_tui.core.connector import read_connector
+from aileron_tui.core.mcp_policy import policy_reading
 from aileron_tui.core.suite import read_suite
 from aileron_tui.demo.sample_credentials import sample_config
 from aileron_tui.files.config_file import load_config
@@ -43,6 +44,7 @@ RUN: dict[str, int | str] = {
     "aileron-tui": NO_TERMINAL,
     "aileron-tui --url http://127.0.0.1:54321 --token-file ~/.aileron/builder.token": NO_TERMINAL,
     "aileron-tui agent add laptop-claude": NO_TERMINAL,
+    "aileron-tui agent add python": NO_TERMINAL,
     "aileron-tui agent add mcp": NO_TERMINAL,
     "aileron-tui agent list": 0,
     "aileron-tui setup claude": NO_TERMINAL,
@@ -56,6 +58,17 @@ RUN: dict[str, int | str] = {
     "aileron-tui setup gemini --undo": NO_TERMINAL,
     "aileron-tui setup copilot --undo": NO_TERMINAL,
     "aileron-tui setup opencode --undo": NO_TERMINAL,
+    "aileron-tui setup mcp": 0,
+    "aileron-tui setup mcp --client codex": NO_TERMINAL,
+    "aileron-tui setup mcp --client codex --undo": NO_TERMINAL,
+    "aileron-tui setup mcp --client cursor --wrap files": NO_TERMINAL,
+    "aileron-tui setup mcp --client claude --name files -- npx -y SERVER /srv/files": NO_TERMINAL,
+    "aileron-tui setup mcp --client claude --name docs --url https://example.com/mcp": NO_TERMINAL,
+    "aileron-tui setup mcp --client claude --name files --undo": NO_TERMINAL,
+    "aileron-tui doctor --start-servers": 0,
+    "aileron-tui rules add allow --agent mcp-files --server files --tool read_file --definition pinned --for 30d": (
+        NO_TERMINAL
+    ),
     "aileron-tui agent revoke laptop-claude": NO_TERMINAL,
     "aileron-tui agent rotate laptop-claude": NO_TERMINAL,
     "aileron-tui rules list": 0,
@@ -76,6 +89,8 @@ RUN: dict[str, int | str] = {
     "aileron-tui history verify": 0,
     "aileron-tui key init": 0,
     "aileron-tui lint manifests/": 0,
+    "aileron-tui lint manifests/mcp": 0,
+    "aileron-tui preview write_file --mcp files --arg path=plan.txt --arg content=later": 1,  # it is not set up
     "aileron-tui preview send-draft --arg draft_id=r-12345 --demo": 0,
     "aileron-tui result ID --wait 60": 1,  # no gate is running
     "aileron-tui run send-draft --arg draft_id=r-12345 --wait 60": 75,  # nobody answers, so it still waits
@@ -269,6 +284,8 @@ def test_toml_of_the_documents_is_valid(place: str, text: str, tmp_path: Path) -
         assert read_action(f"+++\n{text}+++\n", place).findings == ()
     elif text.startswith("[connector]"):
         assert read_connector(text, place).findings == ()
+    elif re.search(r"^\[tools\.", text, re.MULTILINE):
+        assert policy_reading(text, place).findings == ()
     elif re.search(r"^actions = ", text, re.MULTILINE):
         assert read_suite(text, place).findings == ()
     else:
@@ -285,7 +302,7 @@ def test_the_changelog_knows_this_version() -> None:
 
 def test_every_command_is_a_module_with_help() -> None:
     for command, words in COMMANDS.items():
-        assert find_spec(f"aileron_tui.cli.commands.{command}")
+        assert find_spec(f"aileron_tui.cli.commands.{command.replace('-', '_')}")
         assert words
 
 

@@ -54,6 +54,11 @@ def test_a_hook_starts_without_a_parser_and_an_http_client() -> None:
     assert not loaded_by(code) & (HEAVY | slow)
 
 
+def test_the_decorator_for_python_functions_is_light() -> None:
+    heavy = {"asyncio", "http.client", "ssl", "email", "platformdirs", "rfc8785", "subprocess", "argparse", "tomli"}
+    assert not loaded_by("import aileron_tui.gated") & (HEAVY | heavy)
+
+
 def import_graph() -> dict[str, set[str]]:
     """What every module imports, also inside functions and for type checking only."""
     graph = grimp.build_graph("aileron_tui", exclude_type_checking_imports=False, cache_dir=None)

@@ -1,0 +1,1 @@
+"""Gated functions, against a real gate with an operator who answers."""
