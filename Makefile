@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
+.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp mcp-servers frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -78,6 +78,9 @@ frameworks-lock: $(READY) ## update tests/frameworks/requirements.txt
 mcp: $(READY) ## try real MCP clients from PyPI and npm with the MCP server; installs them into .mcp-clients
 	@$(BIN)/python -m tests.mcp_clients
 
+mcp-servers: $(READY) ## try real MCP servers from the npm registry and PyPI; installs them into .mcp-servers
+	@$(BIN)/python -m tests.mcp_servers
+
 connectors: $(READY) ## rebuild the sample connectors reproducibly and update their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
 	@$(BIN)/python -m tools.connectors
@@ -115,4 +118,4 @@ lock: $(READY) ## update requirements.lock and the lock files in tools
 	  - -o tools/mcp-clients.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .agents .frameworks .api .mcp-clients dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .agents .frameworks .api .mcp-clients .mcp-servers dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

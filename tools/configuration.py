@@ -19,6 +19,8 @@ _BEFORE: Final = """\
 `aileron-tui` reads `~/.aileron/config.toml`, or `config.toml` in the folder that `AILERON_TUI_HOME` names. The file and
 every key in it are optional. A key that is unknown, has the wrong type or is out of range is an error that names the
 line. `aileron-tui doctor` checks the file.
+
+Policies for MCP servers are files of their own, in the folder `mcp` beside it ([more](mcp.md#previews)).
 """
 _TYPES: Final = {bool: "boolean", int: "integer", str: "string", list: "list of strings", dict: "table of strings"}
 

@@ -133,7 +133,8 @@ def _type(schema: Any) -> str:
         return "list of objects" if "properties" in schema["items"] else f"list of {_type(schema['items'])}"
     if "properties" in schema:
         return f"object with {', '.join(f'`{name}`' for name in schema['properties'])}"
-    return str(schema.get("type", "any"))
+    types = schema.get("type", "any")
+    return " or ".join(types) if isinstance(types, list) else str(types)
 
 
 def _choices(schema: Any) -> str:

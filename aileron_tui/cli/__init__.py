@@ -82,7 +82,7 @@ def _run(command: str, words: list[str]) -> int:
 
     from aileron_tui.core.errors import AileronError  # noqa: PLC0415
 
-    module = import_module(f"aileron_tui.cli.commands.{command}")
+    module = import_module(f"aileron_tui.cli.commands.{command.replace('-', '_')}")
     try:
         code: int = module.run(_options(command, module, words))
     except AileronError as error:
@@ -100,7 +100,13 @@ def _options(command: str, module: "ModuleType", words: list[str]) -> object:
     name = "aileron-tui" if command == _CONSOLE else f"aileron-tui {command}"
     parser = Parser(name, description=module.__doc__)
     module.arguments(parser)
-    return parser.parse_args(words)
+    if not getattr(module, "TAKES_COMMAND", False) or "--" not in words:
+        return parser.parse_args(words)
+    # The parser would take the words of a command for its own.
+    end = words.index("--")
+    options = parser.parse_args(words[:end])
+    options.command = words[end + 1 :]
+    return options
 
 
 def _overview() -> str:

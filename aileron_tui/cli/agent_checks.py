@@ -59,7 +59,7 @@ def _agent(here: Paths, record: SetupRecord, env: Mapping[str, str]) -> Iterator
     yield from _settings(id_, record, context, again)
     if has_hook(record.word):
         yield _command(id_, record, again)
-        yield _token(id_, record, here, again)
+        yield token(f"{id_}.token", record.agent, here, again)
     if record.word == "codex" and program is not None:
         yield _trust(id_, program, context, again)
     for found in findings_for(record.word, context):
@@ -129,19 +129,19 @@ def _command(id_: str, record: SetupRecord, again: str) -> Check:
     return Check(f"{id_}.hook", Status.OK, shell_words(record.command))
 
 
-def _token(id_: str, record: SetupRecord, here: Paths, again: str) -> Check:
-    id_ = f"{id_}.token"
+def token(id_: str, agent: str, here: Paths, again: str) -> Check:
+    """Checks that the gate accepts the token of an agent."""
     try:
         with open_reader(here.data / LEDGER) as reader:
-            agent = Agents.of(reader).named(record.agent)
-        path = token_path(here.data, record.agent)
-        if token_hash(read_token(path)) != agent.token:
+            known = Agents.of(reader).named(agent)
+        path = token_path(here.data, agent)
+        if token_hash(read_token(path)) != known.token:
             return Check(id_, Status.FAIL, f"the token in {path} is out of date", fix=again)
     except PrivateFileError as error:
         return failed(id_, error, again)
     except AileronError as error:
         return Check(id_, Status.FAIL, error.title, error.detail, f"{again} Choose another name with --agent.")
-    return Check(id_, Status.OK, f"the agent {record.agent} has a token")
+    return Check(id_, Status.OK, f"the agent {agent} has a token")
 
 
 def _trust(id_: str, program: AgentProgram, context: SetupContext, again: str) -> Check:

@@ -9,11 +9,12 @@ from aileron_tui.console.answer_flow import AnswerFlow
 from aileron_tui.console.key_hints import KeyHint, hint
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import BY_ID
-from aileron_tui.console.render import MUTED, foreign_line, trusted
+from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.core.visible_text import Visible, cells, clip
 from aileron_tui.surface.board import Pill, Tone
 from aileron_tui.surface.marked_requests import busy_marked, has_ready_marked, hidden_marked
+from aileron_tui.surface.source import call_hint_of
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort
@@ -26,6 +27,7 @@ RULE_KEY: Final = "rule"
 _SHORT_REMARK: Final = 60
 _TONES: Final = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
 _READY: Final = "bold $text-success"
+_NOTHING: Final = trusted("")
 
 
 class PromptOnScreen(NamedTuple):
@@ -152,9 +154,12 @@ def header_notes(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlockin
 
 
 def request_note(port: "ConsolePort", request: "Request | None", *, name_source: bool, brief: bool) -> Content | None:
-    """Which source the request comes from, if the list does not show it, and its pill."""
+    """Which source the request comes from, if the list does not show it, and its pill.
+
+    Without a request it is how agents call the gate, if that is known.
+    """
     if request is None:
-        return None
+        return None if brief else _empty_note(port)
     parts: list[Content] = []
     if name_source:
         label = port.source_label(request.source)
@@ -167,3 +172,17 @@ def request_note(port: "ConsolePort", request: "Request | None", *, name_source:
         shown = trusted(clip(Visible(remark.words), room), _TONES[remark.tone])
         parts.append(trusted("source says: ", MUTED) + shown if is_foreign else shown)
     return trusted(" · ", MUTED).join(parts) if parts else None
+
+
+def _empty_note(port: "ConsolePort") -> Content | None:
+    """What an empty console says if one of its sources is a gate of this home: how an agent reaches it."""
+    if port.board.requests:
+        return None
+    for name in port.statuses:
+        if known := call_hint_of(port.source(name)):
+            lines = [trusted("No requests waiting.", STRONG), trusted("Requests from agents appear here.", MUTED)]
+            lines += [_NOTHING, foreign_line(known.words, MUTED)]
+            if known.command:
+                lines += [_NOTHING, trusted("Try it in another terminal:", MUTED), foreign_line(known.command)]
+            return trusted("\n").join(lines)
+    return None

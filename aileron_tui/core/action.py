@@ -8,6 +8,7 @@ from aileron_tui.core.action_templates import check_collisions, check_template
 from aileron_tui.core.findings import Path, Problems, Reading, TomlSource
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.manifest_names import fqn_fault, is_semver, reference_fault
+from aileron_tui.core.preview_directive import PreviewDirective, read_directive
 from aileron_tui.core.states import LONGEST_TIMEOUT
 from aileron_tui.core.toml_schema import (
     AnyTableSchema,
@@ -98,16 +99,6 @@ class Step:
     op: str
     idempotent: bool | None
     inputs: JsonObject
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewDirective:
-    """The preview op, its arguments, and which parts of its result are shown, in order."""
-
-    op: str
-    args: JsonObject
-    render: tuple[tuple[str, str], ...]
-    multiline: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,28 +311,13 @@ class _ActionReader:
         return min(seconds, LONGEST_TIMEOUT)
 
     def _preview(self, table: dict[str, Any], path: Path) -> PreviewDirective:
-        add = self._problems.add
         op: str = table.get("op", "")
         if not op.strip():
             self._report_missing((*path, "op"), "Name the read-only op to call before asking.")
-        render: dict[str, str] = table.get("render", {})
-        if not render:
+        if not table.get("render"):
             self._report_missing((*path, "render"), "Add at least one field of the op's result.")
-        args: JsonObject = table.get("args", {})
-        check_template(args, (*path, "args"), self._declared, self._problems)
-        for label, target in render.items():
-            here = (*path, "render", label)
-            if not label.strip():
-                add(here, "render-label", "a label in render is empty", "Give the field a label.")
-            if self._problems.missing(target.strip(), here):
-                fix = "Write a path such as message.snippet."
-                add(here, "render-path", f"the path of {dotted(here)} is empty", fix)
-        multiline = table.get("multiline", ())
-        for index, label in enumerate(multiline):
-            if label not in render:
-                fix = f"Use one of {', '.join(render)}." if render else "Add it to render."
-                add((*path, "multiline", index), "multiline-label", f'"{label}" is not a label in render', fix)
-        return PreviewDirective(op, args, tuple(render.items()), frozenset(multiline))
+        check_template(table.get("args", {}), (*path, "args"), self._declared, self._problems)
+        return read_directive(op, table, path, self._problems)
 
     def _execute(self, steps: Any, granted: dict[str, tuple[str, ...]]) -> tuple[Step, ...]:
         ids: set[str] = set()

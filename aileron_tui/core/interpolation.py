@@ -1,4 +1,4 @@
-"""Replaces `${args.name}` in manifest tables. Inserted text is not scanned again.
+"""Replaces `${args.name}` in manifest tables and MCP policies. Inserted text is not scanned again.
 
 Every value that refers to an input that was not given is left out, together with its key, so a template is never sent
 as text. That also holds for a template inside a longer string: a path or a query with a gap in it could mean something
@@ -12,6 +12,9 @@ from typing import Final, TypeGuard
 from aileron_tui.core.jsontext import Json, JsonObject, compact
 
 TOKEN: Final = re.compile(r"\$\{args\.([a-z][a-z0-9_]*)\}")
+"""A token for an input of an action."""
+TOOL_TOKEN: Final = re.compile(r"\$\{args\.([^${}]+)\}")
+"""A token for an arg of an MCP tool, which may have any name."""
 
 _OMITTED: Final = object()
 
@@ -42,21 +45,36 @@ def missing_args(template: Json, args: JsonObject) -> list[str]:
 
 def interpolate(table: JsonObject, args: JsonObject) -> JsonObject:
     """Returns the table with each token replaced by the text of its argument."""
-    return {key: item for key, item in ((key, _filled(item, args)) for key, item in table.items()) if _is_given(item)}
+    return _filled_table(table, args, TOKEN)
 
 
-def _filled(template: Json, args: JsonObject) -> Json | object:
+def interpolate_tool(table: JsonObject, args: JsonObject) -> JsonObject:
+    """Like `interpolate`, for the args of an MCP tool.
+
+    They have types, so a template that is a single token is replaced by the argument itself, such as an array.
+    """
+    return _filled_table(table, args, TOOL_TOKEN)
+
+
+def _filled_table(table: JsonObject, args: JsonObject, token: re.Pattern[str]) -> JsonObject:
+    filled = ((key, _filled(item, args, token)) for key, item in table.items())
+    return {key: item for key, item in filled if _is_given(item)}
+
+
+def _filled(template: Json, args: JsonObject, token: re.Pattern[str]) -> Json | object:
     if isinstance(template, str):
         if "${" not in template:
             return template
-        names = TOKEN.findall(template)
+        names = token.findall(template)
         if template.count("${") > len(names) or any(args.get(name) is None for name in names):
             return _OMITTED
-        return TOKEN.sub(lambda token: compact(args[token[1]]), template)
+        if token is TOOL_TOKEN and token.fullmatch(template):
+            return args[names[0]]
+        return token.sub(lambda found: compact(args[found[1]]), template)
     if isinstance(template, dict):
-        return interpolate(template, args)
+        return _filled_table(template, args, token)
     if isinstance(template, list):
-        return [item for item in (_filled(item, args) for item in template) if _is_given(item)]
+        return [item for item in (_filled(item, args, token) for item in template) if _is_given(item)]
     return template
 
 

@@ -75,6 +75,10 @@ class _Refused(Exception):
     """Stops the decoder; the message is shown to users."""
 
 
+class _DuplicateKey(Exception):
+    """Stops the decoder; a second one then finds where the key is."""
+
+
 class _Doubled(dict[str, Json]):
     """An object with a duplicate key, which is in `doubled`."""
 
@@ -130,6 +134,32 @@ def _constant(name: str) -> NoReturn:
     raise _Refused(f"{name} is not JSON")
 
 
+def _unique(pairs: list[tuple[str, Json]]) -> JsonObject:
+    """An object whose keys all differ."""
+    result: JsonObject = dict(pairs)
+    if len(result) != len(pairs):
+        raise _DuplicateKey
+    return result
+
+
+def _marked(pairs: list[tuple[str, Json]]) -> JsonObject:
+    """An object that tells whether it had a duplicate key."""
+    result: JsonObject = dict(pairs)
+    if len(result) == len(pairs):
+        return result
+    marked = _Doubled(result)
+    marked.doubled = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
+    return marked
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_number, parse_int=_integer, parse_constant=_constant
+)
+_MARKING_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_marked, parse_float=_number, parse_int=_integer, parse_constant=_constant
+)
+
+
 def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
     """Parses untrusted JSON. Raises JsonError if it is not accepted."""
     if len(data) > limits.size:
@@ -140,22 +170,12 @@ def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
         raise JsonError(f"not UTF-8: bad byte at offset {error.start}") from None
     if isinstance(data, str) and not text.isascii() and _has_lone_surrogate(text):
         raise JsonError("a lone surrogate")
-    found_double = False
-
-    def gather(pairs: list[tuple[str, Json]]) -> JsonObject:
-        nonlocal found_double
-        result: JsonObject = dict(pairs)
-        if len(result) == len(pairs):
-            return result
-        found_double = True
-        marked = _Doubled(result)
-        marked.doubled = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
-        return marked
-
+    has_double = False
     try:
-        value: Json = json.loads(
-            text, object_pairs_hook=gather, parse_float=_number, parse_int=_integer, parse_constant=_constant
-        )
+        try:
+            value: Json = _DECODER.decode(text)
+        except _DuplicateKey:
+            has_double, value = True, _MARKING_DECODER.decode(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise JsonError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} ({where})") from None
@@ -163,16 +183,17 @@ def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
         raise JsonError(f"JSON not accepted: {error}") from None
     except RecursionError:
         raise JsonError(f"nested deeper than {limits.depth} levels") from None
-    _check(value, text, limits, found_double)
+    _check(value, text, limits, has_double)
     return value
 
 
-def _check(value: Json, text: str, limits: JsonLimits, found_double: bool) -> None:
+def _check(value: Json, text: str, limits: JsonLimits, has_double: bool) -> None:
     """Checks a parsed value. Walks through it only if the text may break a limit or contain something invalid."""
-    openings = text.count("[") + text.count("{")
-    surrogates = _SURROGATE_ESCAPE.search(text) is not None
-    crowded = openings + text.count(",") + 1 > limits.count
-    if not (found_double or surrogates or crowded or openings >= limits.depth):
+    size = len(text)
+    openings = text.count("[") + text.count("{") if size >= min(limits.depth, limits.count) else 0
+    surrogates = "\\u" in text and _SURROGATE_ESCAPE.search(text) is not None
+    crowded = size >= limits.count and openings + text.count(",") + 1 > limits.count
+    if not (has_double or surrogates or crowded or openings >= limits.depth):
         return
     for count, (path, depth, node) in enumerate(walk(value), start=1):
         if depth > limits.depth:

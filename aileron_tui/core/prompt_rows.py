@@ -8,7 +8,8 @@ from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
 from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
-    from aileron_tui.core.action import Input, PreviewDirective
+    from aileron_tui.core.action import Input
+    from aileron_tui.core.preview_directive import PreviewDirective
 
 _MAX_REPEATED_ROWS: Final = 20
 _MAX_FOLDED_LABEL: Final = 24

@@ -97,12 +97,12 @@ def apply(
         if want.kind != "item":
             if found is None and want.kind == "replace":
                 continue
-            if found is not None and (_same(found.value, want.value) or not _replaceable(want, found.value)):
+            if found is not None and (same(found.value, want.value) or not _replaceable(want, found.value)):
                 continue
             changes.append(Change(want, kept, found is not None, found.value if found else None))
             text = put(text, want.path, want.value, comments=comments)
         else:
-            if found is not None and any(_same(item.value, want.value) for item in found.items):
+            if found is not None and any(same(item.value, want.value) for item in found.items):
                 continue
             changes.append(Change(want, kept))
             text = append(text, want.path, want.value, comments=comments)
@@ -116,11 +116,11 @@ def undo(text: str, changes: Sequence[Change], *, comments: bool = False) -> Und
         want = change.wanted
         found = value_at(parse(text, comments=comments), want.path)
         if want.kind == "item":
-            if found is None or not any(_same(item.value, want.value) for item in found.items):
+            if found is None or not any(same(item.value, want.value) for item in found.items):
                 left.append(change)
                 continue
-            text = _without(text, want.path, partial(_same, want.value), comments)
-        elif found is None or not _same(found.value, want.value):
+            text = _without(text, want.path, partial(same, want.value), comments)
+        elif found is None or not same(found.value, want.value):
             left.append(change)
             continue
         elif change.had:
@@ -136,7 +136,7 @@ def _is_stale(stale: Callable[[Json], bool] | None, keep: Sequence[Json], item: 
 
 
 def _replaceable(want: Wanted, value: Json) -> bool:
-    return not want.instead_of or any(_same(value, other) for other in want.instead_of)
+    return not want.instead_of or any(same(value, other) for other in want.instead_of)
 
 
 def _without(text: str, path: tuple[str, ...], unwanted: Callable[[Json], bool], comments: bool) -> str:
@@ -163,10 +163,10 @@ def _known(root: Node, path: tuple[str, ...]) -> int:
     return next((depth for depth in range(len(path), 0, -1) if value_at(root, path[:depth]) is not None), 0)
 
 
-def _same(one: Json, other: Json) -> bool:
+def same(one: Json, other: Json) -> bool:
     """Whether two values are the same, the type of numbers and booleans included."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and one == other

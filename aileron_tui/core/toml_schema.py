@@ -52,16 +52,19 @@ class TableListSchema:
 
 @dataclass(frozen=True, slots=True)
 class NamedTablesSchema:
-    """A table of tables with these keys, under any names."""
+    """A table of tables with these keys, under any names. An item that is not a table becomes an empty one."""
 
     fields: Fields
-    name = "a table of tables"
 
     def fits(self, value: Any, path: Path, problems: Problems) -> bool:
-        if value.__class__ is not dict or any(item.__class__ is not dict for item in value.values()):
-            return False
+        if value.__class__ is not dict:
+            return _wrong_type(value, "a table of tables", path, problems)
         for key, item in value.items():
-            enforce_schema(item, self.fields, (*path, key), problems)
+            if item.__class__ is dict:
+                enforce_schema(item, self.fields, (*path, key), problems)
+            else:
+                _wrong_type(item, "a table", (*path, key), problems)
+                value[key] = {}
         return True
 
 

@@ -9,6 +9,7 @@ import json
 import select
 import socket
 import time
+from contextlib import suppress
 from typing import Final
 
 from aileron_tui.core.address import read_address
@@ -54,6 +55,11 @@ class GateLink:
     def close(self) -> None:
         """Closes the connection."""
         self._socket.close()
+
+    def abort(self) -> None:
+        """Ends the connection while another thread waits on it, which then gets an error."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     @property
     def is_idle(self) -> bool:

@@ -90,7 +90,7 @@ def responses_reply(body: JsonObject, script: Sequence[ScriptedCall]) -> Reply:
         if isinstance(call.input, str):
             item = {"type": "custom_tool_call", "input": call.input, **common}
         else:
-            item = {"type": "function_call", "arguments": json.dumps(call.input), **common}
+            item = {"type": "function_call", "arguments": json.dumps(call.input), **common, **_codex_name(call.tool)}
     usage: JsonObject = {
         "input_tokens": 1,
         "input_tokens_details": {"cached_tokens": 0},
@@ -107,6 +107,12 @@ def responses_reply(body: JsonObject, script: Sequence[ScriptedCall]) -> Reply:
         {"type": "response.completed", "response": whole},
     ]
     return Reply(whole, tuple((str(event["type"]), event) for event in events), call is not None)
+
+
+def _codex_name(tool: str) -> JsonObject:
+    """How a tool is named to Codex. Those of MCP servers, called `mcp__SERVER__TOOL`, are in a namespace."""
+    server, _, name = tool.removeprefix("mcp__").partition("__")
+    return {"namespace": f"mcp__{server}", "name": name} if tool.startswith("mcp__") else {}
 
 
 def chat_reply(body: JsonObject, script: Sequence[ScriptedCall]) -> Reply:

@@ -7,8 +7,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.core import toml_changes
 from aileron_tui.core.json_edit import JsonTextError
-from aileron_tui.core.settings_changes import EMPTY, Change, apply, undo
+from aileron_tui.core.settings_changes import EMPTY, Change, Changed, Undone, apply, undo
+from aileron_tui.core.toml_edit import TomlTextError
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.settings_findings import SettingsFault, read_text
 from aileron_tui.doors.setup_plan import FilePlan
@@ -65,12 +67,8 @@ def planned(plan: FilePlan, record: FileRecord | None) -> PlannedFile:
     base = undone(record, before).after if record else before
     if plan.text:
         return PlannedFile(plan, path, link, before, base, plan.text, ())
-    try:
-        text = base if base and base.strip() else EMPTY
-        changed = apply(text, plan.wanted, comments=plan.comments, stale=plan.stale)
-    except JsonTextError as error:
-        detail = f"line {error.line}: {error.title}" if error.line else error.title
-        raise SettingsFault(f"{path} cannot be changed", detail, "Fix it, then try again.") from None
+    text = base if base and base.strip() else _empty(path)
+    changed = _applied(plan, path, text)
     after = changed.text if changed.changes or base is None or changed.text != text else base
     return PlannedFile(plan, path, link, before, base, after, changed.changes)
 
@@ -87,13 +85,46 @@ def undone(record: FileRecord, current: str | None) -> UndonePlan:
             return UndonePlan(record, current, backup, exact=True)
     if not record.changes:
         return UndonePlan(record, current, current, exact=False)
+    result = _without_changes(record, current)
+    after = None if not record.existed and result.text.strip() == _empty(Path(record.path)).strip() else result.text
+    return UndonePlan(record, current, after, exact=False, left=result.left)
+
+
+def _is_toml(path: Path) -> bool:
+    return path.suffix == ".toml"
+
+
+def _empty(path: Path) -> str:
+    """The text of settings that do not exist yet."""
+    return "" if _is_toml(path) else EMPTY
+
+
+def _applied(plan: FilePlan, path: Path, text: str) -> Changed:
     try:
-        result = undo(current, record.changes, comments=record.comments)
+        if _is_toml(path):
+            return toml_changes.apply(text, plan.wanted)
+        return apply(text, plan.wanted, comments=plan.comments, stale=plan.stale)
+    except JsonTextError as error:
+        detail = f"line {error.line}: {error.title}" if error.line else error.title
+        raise SettingsFault(f"{path} cannot be changed", detail, "Fix it, then try again.") from None
+    except TomlTextError as error:
+        detail = f"{error.title}: {error.detail}" if error.detail else error.title
+        raise SettingsFault(f"{path} cannot be changed", detail, error.hint or "Fix it, then try again.") from None
+
+
+def _without_changes(record: FileRecord, current: str) -> Undone:
+    try:
+        if _is_toml(Path(record.path)):
+            return toml_changes.undo(current, record.changes)
+        return undo(current, record.changes, comments=record.comments)
     except JsonTextError as error:
         detail = f"line {error.line}: {error.title}" if error.line else error.title
         raise SettingsFault(f"{record.path} cannot be read", detail, "Fix it, then try again.") from None
-    after = None if not record.existed and result.text.strip() == EMPTY.strip() else result.text
-    return UndonePlan(record, current, after, exact=False, left=result.left)
+    except TomlTextError as error:
+        detail = f"{error.title}: {error.detail}" if error.detail else error.title
+        raise SettingsFault(
+            f"{record.path} cannot be changed", detail, error.hint or "Fix it, then try again."
+        ) from None
 
 
 def record_of(file: PlannedFile) -> FileRecord:

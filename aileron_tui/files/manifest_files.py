@@ -65,9 +65,9 @@ def read_folder(folder: Path) -> Manifests:
     """Reads every manifest of a bundle folder, or of the folder of a single connector."""
     root = str(folder)
     unreadable: list[Finding] = []
-    files, folders = _list_folder(root, unreadable)
+    files, folders = list_folder(root, unreadable)
     home, names = (
-        (f"{root}/actions", _list_folder(f"{root}/actions", unreadable)[0]) if "actions" in folders else (root, files)
+        (f"{root}/actions", list_folder(f"{root}/actions", unreadable)[0]) if "actions" in folders else (root, files)
     )
     actions = [f"{home}/{name}" for name in names if name.endswith(".md")]
     suite = _suite(f"{root}/{SUITE_FILE}") if SUITE_FILE in (*files, *folders) else None
@@ -76,9 +76,11 @@ def read_folder(folder: Path) -> Manifests:
         actions += extra
     homes = [root] if CONNECTOR_FILE in files else []
     if "connectors" in folders:
-        homes += [f"{root}/connectors/{name}" for name in _list_folder(f"{root}/connectors", unreadable)[1]]
+        homes += [f"{root}/connectors/{name}" for name in list_folder(f"{root}/connectors", unreadable)[1]]
     packages = [package for home in homes if (package := _package(home, unreadable))]
-    return Manifests(tuple([_read(file, read_action) for file in actions]), tuple(packages), suite, tuple(unreadable))
+    return Manifests(
+        tuple([read_manifest_file(file, read_action) for file in actions]), tuple(packages), suite, tuple(unreadable)
+    )
 
 
 def read_file(file: str, limit: int = LARGEST_MANIFEST) -> bytes:
@@ -125,11 +127,14 @@ def read_manifest(file: str) -> Manifests:
     if path.name == SUITE_FILE:
         return Manifests(suite=_suite(file))
     if path.suffix == ".toml":
-        return Manifests(packages=(BundledConnector(_read(file, read_connector), _hash(str(path.parent))),))
-    return Manifests(actions=(_read(file, read_action),))
+        return Manifests(
+            packages=(BundledConnector(read_manifest_file(file, read_connector), _hash(str(path.parent))),)
+        )
+    return Manifests(actions=(read_manifest_file(file, read_action),))
 
 
-def _read(file: str, parse: Callable[[bytes, str], Reading[T]]) -> Reading[T]:
+def read_manifest_file(file: str, parse: Callable[[bytes, str], Reading[T]]) -> Reading[T]:
+    """Returns what `parse` makes of a file, or a finding if it cannot be read."""
     try:
         data = read_file(file)
     except UnreadableFile as error:
@@ -138,7 +143,7 @@ def _read(file: str, parse: Callable[[bytes, str], Reading[T]]) -> Reading[T]:
     return parse(data, file)
 
 
-def _list_folder(folder: str, unreadable: list[Finding]) -> tuple[list[str], list[str]]:
+def list_folder(folder: str, unreadable: list[Finding]) -> tuple[list[str], list[str]]:
     """Returns the sorted names in a folder: first the files, then the subfolders."""
     files: list[str] = []
     folders: list[str] = []
@@ -162,7 +167,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _suite(file: str) -> Reading[Suite]:
-    return _read(file, read_suite)
+    return read_manifest_file(file, read_suite)
 
 
 def _resolve_paths(
@@ -192,10 +197,10 @@ def _is_file(path: str) -> bool:
 
 
 def _package(folder: str, unreadable: list[Finding]) -> BundledConnector | None:
-    files, _ = _list_folder(folder, unreadable)
+    files, _ = list_folder(folder, unreadable)
     if CONNECTOR_FILE not in files and MODULE_FILE not in files:
         return None
-    return BundledConnector(_read(f"{folder}/{CONNECTOR_FILE}", read_connector), _hash(folder))
+    return BundledConnector(read_manifest_file(f"{folder}/{CONNECTOR_FILE}", read_connector), _hash(folder))
 
 
 def _hash(folder: str) -> str:

@@ -21,6 +21,11 @@ class Paths:
     keys: Path
     cache: Path
 
+    @property
+    def policies(self) -> Path:
+        """The folder with the user's policies for MCP servers."""
+        return self.config.parent / "mcp"
+
 
 def paths() -> Paths:
     """Returns the paths in AILERON_TUI_HOME if it is set, or else in the user's standard folders."""

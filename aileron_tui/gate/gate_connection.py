@@ -14,14 +14,17 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.files.socket_peer import foreign_peer
+from aileron_tui.gate import replies
 from aileron_tui.gate.connection_pools import APPROVER, NOBODY, ConnectionPools, PoolSizes, raise_descriptor_limit
 from aileron_tui.gate.event_stream import ABORT
 from aileron_tui.gate.http_request import IDENTIFY, ON_SOCKET
+from aileron_tui.gate.replies import compact_json
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -39,6 +42,7 @@ _NO_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, err
 _READ_BYTES: Final = 64 * 1024
 _HEADERS_PEEKED: Final = 8 * 1024
 _STALL_SECONDS: Final = 5.0
+_UNREADABLE: Final = "this is not valid HTTP/1.1, or its headers are too large"
 _LEAST_PROGRESS: Final = 64 * 1024
 _TOKEN: Final = re.compile(rb"\r\nauthorization:[ \t]*bearer[ \t]+([!-~]+)", re.IGNORECASE)
 
@@ -217,6 +221,18 @@ class GateConnection(H11Protocol):
     def abort(self) -> None:
         """Closes the connection at once."""
         self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # ours says more
+        """Refuses what cannot be read as HTTP, as JSON like every other error, and closes the connection."""
+        body = compact_json(replies.error(400, "invalid_request", _UNREADABLE).body)
+        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body))), ("Connection", "close")]
+        for event in (
+            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its parent does
         """Starts the timer for the first request."""

@@ -15,7 +15,8 @@ from aileron_tui.core.jsontext import Json
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.visible_text import clip, inline
 
-_MAX_LINE_LENGTH: Final = 300
+MAX_LINE_LENGTH: Final = 300
+"""How much of an event's text is written."""
 
 
 class GateLog:
@@ -36,7 +37,7 @@ class GateLog:
         if self._as_json:
             line = json.dumps({"time": now, "event": event, "text": inline(text), **fields})
         else:
-            line = f"{now[:19]}Z {event:<8} {clip(inline(text), _MAX_LINE_LENGTH)}".rstrip()
+            line = f"{now[:19]}Z {event:<8} {clip(inline(text), MAX_LINE_LENGTH)}".rstrip()
         try:
             self._stream.write(line + "\n")
             self._stream.flush()

@@ -30,7 +30,10 @@ _PREVIEW: Final = body(
     unavailable=string("Why there is no preview.", 1000),
     hidden=number("How many values are not in `rows`.", 0, 1_000_000),
     **{"from": string("What it was fetched with.", 200)},
-) | {"description": "What the program fetched to show the operator, marked as told by it. It needs `server`."}
+) | {
+    "type": ["object", "null"],
+    "description": "What the program fetched to show the operator, marked as told by it. It needs `server`.",
+}
 _REPORT: Final[dict[str, JsonObject]] = {
     "status": choice(
         "What became of the call. `unknown` if it may have taken effect.", "executed", "failed", "unknown"

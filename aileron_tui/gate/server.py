@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 import uvicorn
 
 from aileron_tui import __version__
+from aileron_tui.core.call_hint import CallHint
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.values import dataclass
@@ -24,7 +25,7 @@ from aileron_tui.files.freed_memory import return_freed_memory
 from aileron_tui.files.private_files import write_private
 from aileron_tui.gate import approver_socket
 from aileron_tui.gate.gate_connection import GateConnection, GateServer
-from aileron_tui.gate.gate_log import GateLog, GateLogHandler
+from aileron_tui.gate.gate_log import MAX_LINE_LENGTH, GateLog, GateLogHandler
 from aileron_tui.gate.http_app import Doors, GateApp
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
@@ -181,11 +182,19 @@ async def run(  # noqa: PLR0913  # the last one is optional
                 url=discovery_info["url"],
                 instance=gate.instance,
             )
+            _note_how_to_call(gate_log, CallHint(discovery_info["url"], discovery_info["agent_token_file"]))
             await stop.wait()
         gate_log.note("stopped")
     finally:
         for signal_number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(signal_number)
+
+
+def _note_how_to_call(gate_log: GateLog, hint: CallHint) -> None:
+    """Says how an agent reaches the gate. A command that would be cut is left out."""
+    gate_log.note("agents", hint.words)
+    if 0 < len(hint.command) <= MAX_LINE_LENGTH:
+        gate_log.note("try", hint.command)
 
 
 @asynccontextmanager

@@ -24,6 +24,7 @@ from urllib.parse import quote
 
 import httpx
 
+from aileron_tui.core.call_hint import CallHint
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical
@@ -175,6 +176,12 @@ class ApproverClient:
                 self._connection.ask("DELETE", "/v1/approver/session", headers=self._headers)
         self._token = ""
         self._connection.close()
+
+    @property
+    def call_hint(self) -> CallHint | None:
+        """How agents call this gate, None for one that is not of this home."""
+        found = self._found
+        return CallHint(found.url, str(found.token_file or "")) if found.instance else None
 
     def waiting(self) -> tuple[Request, ...]:
         """The waiting requests, oldest first."""

@@ -1,7 +1,7 @@
 """What a surface needs from a source. Gates, daemons and opencode look the same to it."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -10,6 +10,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.signing.key_store import UnlockedKey
 
 if TYPE_CHECKING:
+    from aileron_tui.core.call_hint import CallHint
     from aileron_tui.core.request import Request
     from aileron_tui.core.rule import Rule
     from aileron_tui.core.rule_list import ListedRule, RuleOffers
@@ -77,6 +78,20 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Closes the connection."""
+
+
+@runtime_checkable
+class CalledByAgents(Protocol):
+    """A source that agents call, and that knows how."""
+
+    @property
+    def call_hint(self) -> "CallHint | None":
+        """How they call it, None if only its owner knows."""
+
+
+def call_hint_of(source: object) -> "CallHint | None":
+    """How agents call a source, None if that is not known."""
+    return source.call_hint if isinstance(source, CalledByAgents) else None
 
 
 Connect: TypeAlias = Callable[[UnlockedKey], Source]

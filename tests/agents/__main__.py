@@ -9,15 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from aileron_tui.core.errors import AileronError
-from tests.agents import claude_cases, codex_cases, hook_cases, opencode_cases
+from tests.agents import claude_cases, codex_cases, hook_cases, mcp_cases, opencode_cases
 from tests.agents.agent_lab import AgentLab, CaseFailed
 from tests.agents.case_table import CaseResult, table
 from tests.agents.open_cases import OPEN
 from tests.agents.programs import PACKAGES, NotInstalled, program, version
 
 CASES = dict.fromkeys(("claude", "codex", "gemini", "copilot"), hook_cases.CASES)
-CASES["claude"] = hook_cases.CASES | claude_cases.CASES
-CASES["codex"] = hook_cases.CASES | codex_cases.CASES
+CASES["claude"] = hook_cases.CASES | claude_cases.CASES | mcp_cases.CASES
+CASES["codex"] = hook_cases.CASES | codex_cases.CASES | mcp_cases.CASES
 CASES["opencode"] = opencode_cases.CASES
 
 REQUIRED = ("claude", "codex")

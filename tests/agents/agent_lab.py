@@ -37,7 +37,8 @@ SECONDS: Final = 40.0
 
 _POLL_SECONDS: Final = 0.05
 _PASSED_ON: Final = ("PATH", "LANG", "LC_ALL", "TMPDIR", "USER", "LOGNAME", "SHELL")
-_PROGRAM: Final = Path(sys.executable).with_name("aileron-tui")
+PROGRAM: Final = Path(sys.executable).with_name("aileron-tui")
+"""Our own program."""
 
 T = TypeVar("T")
 
@@ -72,10 +73,16 @@ class AgentLab:
     _key: UnlockedKey | None = None
     _approver: ApproverClient | None = None
     _folders: int = 0
+    without_hooks: "AgentLab | None" = None
 
     @property
     def env(self) -> dict[str, str]:
         """The environment of the agent and its user."""
+        return self.plain_env
+
+    @property
+    def plain_env(self) -> dict[str, str]:
+        """The environment that every agent has."""
         passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         path = os.pathsep.join((str(self.program.parent), passed.get("PATH", os.defpath)))
         own = {"HOME": str(self.root / "home"), "AILERON_TUI_HOME": str(self.aileron), "TERM": "xterm-256color"}
@@ -104,7 +111,7 @@ class AgentLab:
         (self.root / "home").mkdir(parents=True)
         (self.root / "manifests").mkdir()
         for words in (("key", "init", "--no-passphrase"), ("setup", self.word, "--no-check")):
-            code, screen = say_yes([str(_PROGRAM), *words], self.env, self.root / "home")
+            code, screen = say_yes([str(PROGRAM), *words], self.env, self.root / "home")
             require(code == 0, f"{' '.join(words)} failed: {screen}")
 
     def settings_files(self) -> list[Path]:
@@ -143,7 +150,7 @@ class AgentLab:
             return
         with (self.root / "gate.log").open("ab") as log:
             self.gate = subprocess.Popen(
-                [str(_PROGRAM), "gate", "--port", "0", "--manifests", str(self.root / "manifests")],
+                [str(PROGRAM), "gate", "--port", "0", "--manifests", str(self.root / "manifests")],
                 env=self.env,
                 cwd=self.root,
                 stdin=subprocess.DEVNULL,
@@ -218,7 +225,7 @@ class AgentLab:
 
     def _command(self, *words: str) -> JsonObject:
         done = subprocess.run(
-            [str(_PROGRAM), *words],
+            [str(PROGRAM), *words],
             env=self.env,
             cwd=self.root,
             stdin=subprocess.DEVNULL,
@@ -229,6 +236,8 @@ class AgentLab:
 
     def close(self) -> None:
         """Ends what still runs."""
+        if self.without_hooks is not None:
+            self.without_hooks.close()
         with suppress(Exception):
             self.stop_gate()
         if self._key is not None:

@@ -4,7 +4,7 @@ import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -77,16 +77,24 @@ class AgentRun:
 
 @contextmanager
 def agent_run(
-    lab: AgentLab, project: Path, *script: ScriptedCall, words: Sequence[str] = (), prompt: str = ""
+    lab: AgentLab,
+    project: Path,
+    *script: ScriptedCall,
+    words: Sequence[str] = (),
+    prompt: str = "",
+    servers: bool = False,
 ) -> Iterator[AgentRun]:
     """Starts an agent in the folder `project`, and ends it with the block. `words` are added options.
 
-    With a `prompt`, the agent is given that instead of the one of the trial.
+    With a `prompt`, the agent is given that instead of the one of the trial. With `servers`, it starts the MCP servers
+    in its settings, which the trial leaves out.
     """
     private = lab.root / f"private-{project.name}"
     private.mkdir(mode=0o700)
     with RecordingModel(*script) as model:
         command = trial_command(lab.word, lab.program, model.url, private, lab.env)
+        if servers:
+            command = replace(command, words=_with_servers(command.words))
         output = private / "output"
         with output.open("wb") as out:
             process = subprocess.Popen(
@@ -105,6 +113,15 @@ def agent_run(
             yield AgentRun(lab, project, model, process, output)
         finally:
             end_group(process)
+
+
+def _with_servers(words: Sequence[str]) -> tuple[str, ...]:
+    """The command of the trial, with the MCP servers of the agent's settings."""
+    kept = [word for word in words if word != "--strict-mcp-config"]
+    if "mcp_servers={}" in kept:
+        at = kept.index("mcp_servers={}")
+        del kept[at - 1 : at + 1]
+    return tuple(kept)
 
 
 def _allowing(word: str, words: Sequence[str], more: Sequence[str]) -> list[str]:

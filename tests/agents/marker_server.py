@@ -1,4 +1,4 @@
-"""A tiny MCP server over standard input and output, with one tool that writes a file."""
+"""A tiny MCP server over standard input and output, with one tool that adds a line to a file."""
 
 import json
 import sys
@@ -16,7 +16,8 @@ def result(method: str, params: Any) -> Any:
     if method == "tools/list":
         return {"tools": [{"name": "mark", "description": "Writes a file", "inputSchema": _SCHEMA}]}
     if method == "tools/call":
-        Path(params["arguments"]["path"]).write_text("marked\n")
+        with Path(params["arguments"]["path"]).open("a") as file:
+            file.write("marked\n")
         return {"content": [{"type": "text", "text": "marked"}]}
     return None
 

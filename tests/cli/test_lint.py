@@ -360,7 +360,7 @@ def test_a_folder_instead_of_a_file(lint: Lint, tmp_path: Path) -> None:
     assert lint(file) == Outcome(
         1,
         f"{file}: error: no manifests found [empty-folder]\n"
-        "  Use a folder that contains actions/*.md, or a file.\n\n0 files checked: 1 error\n",
+        "  Use a folder that contains actions/*.md or mcp/*.toml, or a file.\n\n0 files checked: 1 error\n",
         "",
     )
     assert lint(tmp_path).code == 1

@@ -12,6 +12,9 @@ from aileron_tui.cli import confirmation
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, USAGE
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.mcp_tools import pinned
+from aileron_tui.doors.known_servers import KnownServer, write_server
+from aileron_tui.files.paths import paths
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.store import EntryDraft
@@ -137,6 +140,18 @@ def test_a_rule_for_a_tool_is_made_by_its_name(
     (known,) = terminal.rules().values()
     assert (known.rule.kind, known.rule.risk) == ("tool", risk)
     assert terminal.run("history", "verify") == OK
+
+
+def test_a_rule_is_bound_to_the_pinned_definition_of_a_tool(terminal: Terminal) -> None:
+    tool = pinned({"name": "search", "description": "Searches."})
+    write_server(paths().data, KnownServer("docs", "mcp-docs", ("x",), tools=(tool,)))
+    words = ("rules", "add", "allow", "--agent", "mcp-docs", "--server", "docs", "--for", "8h", "--definition")
+    assert terminal.run(*words, "pinned", "--tool", "search", answers=(PASSPHRASE, "y")) == OK
+    assert terminal.run(*words, tool.hash, "--tool", "search", answers=(PASSPHRASE, "y")) == OK
+    assert {(known.rule.runs, known.rule.risk) for known in terminal.rules().values()} == {(tool.hash, "normal")}
+    assert terminal.run(*words, "pinned", "--tool", "other") == FAILED
+    assert "it has: search" in terminal.err
+    assert terminal.run(*words, "sha256:12", "--tool", "search") == USAGE
 
 
 def test_nothing_is_made_without_a_yes_or_with_a_wrong_passphrase(terminal: Terminal) -> None:

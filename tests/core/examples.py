@@ -1,8 +1,9 @@
 """Small good values that tests start from and change."""
 
-from aileron_tui.core.action import Action, Approval, Input, PreviewDirective, Requirement, Step
+from aileron_tui.core.action import Action, Approval, Input, Requirement, Step
 from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.preview_directive import PreviewDirective
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, ResolvedStep
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel

@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from aileron_tui.core.action import Action, Approval, Input, PreviewDirective, Requirement, Step, read_action
+from aileron_tui.core.action import Action, Approval, Input, Requirement, Step, read_action
+from aileron_tui.core.preview_directive import PreviewDirective
 from tests.corpus.cases import base
 
 GOOD = base("action")["base.md"]

@@ -9,6 +9,7 @@ from aileron_tui.core.action import read_action
 from aileron_tui.core.bundle import BundledConnector, check_bundle
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.findings import Finding, Reading
+from aileron_tui.core.mcp_policy import policy_reading
 from aileron_tui.core.suite import read_suite
 from tests.corpus.cases import Case, Expected, cases
 
@@ -16,6 +17,7 @@ READERS: Final[dict[str, Callable[[bytes, str], Reading[Any]]]] = {
     "action": read_action,
     "connector": read_connector,
     "suite": read_suite,
+    "policy": policy_reading,
 }
 SINGLE: Final = [(kind, case) for kind in READERS for case in cases(kind)]
 BUNDLES: Final = cases("bundle")
@@ -72,4 +74,5 @@ def test_every_rule_has_a_case() -> None:
         *("host-port", "credential-kind", "credential-key", "credential-header", "credential-format"),
         *("oauth2-url", "oauth2-scope", "idempotency", "spawn", "suite-entry"),
         *("action-twice", "connector-twice", "pin-version", "preview-gated", "preview-not-idempotent"),
+        *("tool-name", "tool-empty", "risk", "preview-itself", "render-count", "absent"),
     }

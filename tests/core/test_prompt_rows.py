@@ -1,7 +1,8 @@
 """The rows of a prompt."""
 
-from aileron_tui.core.action import Input, PreviewDirective
+from aileron_tui.core.action import Input
 from aileron_tui.core.jsontext import Json, read, read_object
+from aileron_tui.core.preview_directive import PreviewDirective
 from aileron_tui.core.prompt_rows import Row, fold_missing, input_rows, preview_rows
 
 

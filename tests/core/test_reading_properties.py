@@ -13,13 +13,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aileron_tui.core.action import _FIELDS as ACTION
-from aileron_tui.core.action import Input, PreviewDirective, read_action
+from aileron_tui.core.action import Input, read_action
 from aileron_tui.core.bundle import BundledConnector, check_bundle
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.fieldpath import count_others, find
 from aileron_tui.core.findings import Path, Problems, Reading, Severity, TomlSource
 from aileron_tui.core.interpolation import interpolate, missing_args
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain, read
+from aileron_tui.core.mcp_policy import policy_reading
+from aileron_tui.core.preview_directive import PreviewDirective
 from aileron_tui.core.prompt_rows import input_rows, preview_rows
 from aileron_tui.core.suite import read_suite
 from aileron_tui.core.toml_positions import Position, last_key, locate
@@ -34,9 +36,9 @@ from aileron_tui.core.toml_schema import (
 )
 from tests.corpus.cases import base
 
-READERS: list[Callable[[bytes | str, str], Reading[Any]]] = [read_action, read_connector, read_suite]
+READERS: list[Callable[[bytes | str, str], Reading[Any]]] = [read_action, read_connector, read_suite, policy_reading]
 CALM = settings(deadline=None)  # a busy machine is no fault
-SEEDS = [*base("action").values(), *base("connector").values(), *base("suite").values(), *base("bundle").values()]
+SEEDS = [text for kind in ("action", "connector", "suite", "policy", "bundle") for text in base(kind).values()]
 JSON: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),

@@ -77,3 +77,11 @@ def test_garbage_is_refused(body: bytes) -> None:
 def test_odd_values_are_answered() -> None:
     with ScriptedModel(ScriptedCall(COMMAND)) as model:
         assert COMMAND not in ask(model, "/v1/messages", {"messages": 7, "tools": [1, "x", None]})
+
+
+def test_tools_of_mcp_servers_are_in_a_namespace_for_codex() -> None:
+    body: JsonObject = {"tools": [{"name": "exec_command"}], "input": []}
+    with ScriptedModel(ScriptedCall(tool="mcp__files__read_file", input={"path": "a"})) as model:
+        reply = json.loads(ask(model, "/v1/responses", body))
+    (call,) = reply["output"]
+    assert (call["namespace"], call["name"]) == ("mcp__files", "read_file")

@@ -35,6 +35,14 @@ def test_an_approval_sends_exactly_one_mail(open_house: House) -> None:
     assert open_house.subjects() == ["Weekly recap"]
 
 
+def test_an_empty_console_says_how_an_agent_calls_the_gate(open_house: House) -> None:
+    with open_house.console() as terminal:
+        shown = terminal.until("Try it in another terminal")
+        assert "Agents call http://127.0.0.1:" in shown
+        assert "agent.token" in "".join(shown.split())
+        assert "/v1/permissions" in shown
+
+
 def test_a_denial_sends_nothing(open_house: House) -> None:
     with open_house.console() as terminal:
         call = open_house.call("send-draft", draft_id="r-12345")

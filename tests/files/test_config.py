@@ -118,6 +118,8 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ('[[sources]]\nname = ""\nkind = "gate"', 2, "sources[0].name is required", 'name = "work"'),
         (f"{DAEMON}\ntokenfile = 1", 4, "tokenfile", 'Did you mean "token_file"?'),
         ("sources = 1", 1, "must be an array of tables", ""),
+        ("connectors = 1", 1, "must be a table of tables", ""),
+        ("[connectors]\nx = 1", 2, "must be a table", ""),
         ("sources = [1]", 1, "must be a table", ""),
         (
             '[[sources]]\nname = "Work"\nkind = "gate"',

@@ -146,6 +146,29 @@ async def check_length(served: ServedGate, route: Route, name: str, most: int) -
         assert (f"$.{name}" in message) is too_long, (route.path, name, length, message)
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"\x00garbage\r\n\r\n",
+        b"GET /v1/agent HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 70_000 + b"\r\n\r\n",
+        b"GET /v1/agent HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n",
+        b"GET /v1/agent HTTP/1.1\r\nHost: x\r\nNo colon\r\n\r\n",
+    ],
+    ids=["garbage", "large headers", "length", "header"],
+)
+def test_what_is_not_http_is_refused_as_json(env: GateEnv, head: bytes) -> None:
+    async def main() -> None:
+        async with served_gate(env) as served:
+            received, _, body = (await served.raw(head)).partition(b"\r\n\r\n")
+            assert received.startswith(b"HTTP/1.1 400 ")
+            assert b"content-type: application/json" in received.lower()
+            schema = DOCUMENT["components"]["schemas"]["Error"]
+            assert not list(undocumented(DOCUMENT, schema, json.loads(body)))
+            assert (await served.agent.get("/v1/agent")).status_code == 200
+
+    run_async(main())
+
+
 @pytest.mark.parametrize("access", RouteAccess)
 def test_the_document_says_who_may_use_a_route(access: RouteAccess) -> None:
     schemes = {

@@ -193,6 +193,7 @@ def test_all_files_of_the_program_are_protected_however_they_are_named(
                 f"{tmp_path}/tui/config.toml",
                 f"{tmp_path}/tui/keys/tester.json",
                 "~/tui/keyring.json",
+                "~/tui/mcp/files.toml",
                 "$HOME/data/ledger.db",
                 "${HOME}/linked/tui/cache/x",
                 "~/manifests/actions",

@@ -20,6 +20,7 @@ from aileron_tui.console.keymap import checked_keymap
 from aileron_tui.console.settings import THEMES
 from aileron_tui.core.action import read_action
 from aileron_tui.core.connector import read_connector
+from aileron_tui.core.mcp_policy import policy_reading
 from aileron_tui.core.suite import read_suite
 from aileron_tui.demo.sample_credentials import sample_config
 from aileron_tui.files.config_file import load_config
@@ -57,6 +58,17 @@ RUN: dict[str, int | str] = {
     "aileron-tui setup gemini --undo": NO_TERMINAL,
     "aileron-tui setup copilot --undo": NO_TERMINAL,
     "aileron-tui setup opencode --undo": NO_TERMINAL,
+    "aileron-tui setup mcp": 0,
+    "aileron-tui setup mcp --client codex": NO_TERMINAL,
+    "aileron-tui setup mcp --client codex --undo": NO_TERMINAL,
+    "aileron-tui setup mcp --client cursor --wrap files": NO_TERMINAL,
+    "aileron-tui setup mcp --client claude --name files -- npx -y SERVER /srv/files": NO_TERMINAL,
+    "aileron-tui setup mcp --client claude --name docs --url https://example.com/mcp": NO_TERMINAL,
+    "aileron-tui setup mcp --client claude --name files --undo": NO_TERMINAL,
+    "aileron-tui doctor --start-servers": 0,
+    "aileron-tui rules add allow --agent mcp-files --server files --tool read_file --definition pinned --for 30d": (
+        NO_TERMINAL
+    ),
     "aileron-tui agent revoke laptop-claude": NO_TERMINAL,
     "aileron-tui agent rotate laptop-claude": NO_TERMINAL,
     "aileron-tui rules list": 0,
@@ -77,6 +89,8 @@ RUN: dict[str, int | str] = {
     "aileron-tui history verify": 0,
     "aileron-tui key init": 0,
     "aileron-tui lint manifests/": 0,
+    "aileron-tui lint manifests/mcp": 0,
+    "aileron-tui preview write_file --mcp files --arg path=plan.txt --arg content=later": 1,  # it is not set up
     "aileron-tui preview send-draft --arg draft_id=r-12345 --demo": 0,
     "aileron-tui result ID --wait 60": 1,  # no gate is running
     "aileron-tui run send-draft --arg draft_id=r-12345 --wait 60": 75,  # nobody answers, so it still waits
@@ -188,13 +202,36 @@ def test_an_agent_calls_the_gate_as_documented(home: Path) -> None:
     assert gate.returncode == 0
 
 
-def test_the_documented_curl_commands_work(home: Path, tmp_path: Path) -> None:
-    """Runs every curl command of the documents in a shell, in order, with a small curl of our own."""
+@pytest.fixture
+def with_curl(tmp_path: Path) -> dict[str, str]:
+    """An environment in which curl is a small one of our own, so that none has to be installed."""
     curl = tmp_path / "bin" / "curl"
     curl.parent.mkdir()
     curl.write_text(f"#!{sys.executable}\n{Path(__file__).with_name('small_curl.py').read_text()}")
     curl.chmod(0o700)
-    environment = {**os.environ, "PATH": f"{curl.parent}:{os.environ['PATH']}"}
+    return {**os.environ, "PATH": f"{curl.parent}:{os.environ['PATH']}"}
+
+
+def test_the_first_lines_of_a_gate_say_how_to_call_it(home: Path, with_curl: dict[str, str]) -> None:
+    program = [sys.executable, "-m", "aileron_tui", "gate", "--port", "0"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as gate:
+        try:
+            assert gate.stdout
+            assert gate.stderr
+            ready = json.loads(gate.stdout.readline())
+            lines = iter(gate.stderr.readline, "")
+            said = next(line for line in lines if " agents " in line)
+            assert said.rstrip().endswith(f"Agents call {ready['url']} with the token in {ready['agent_token_file']}")
+            command = next(lines).partition(" try ")[2]
+            ran = subprocess.run(["sh", "-c", command], env=with_curl, capture_output=True, text=True, check=False)
+        finally:
+            gate.terminate()
+    assert ran.stderr == "202\n", ran.stdout
+    assert json.loads(ran.stdout)["status"] == "pending_approval"
+
+
+def test_the_documented_curl_commands_work(home: Path, tmp_path: Path, with_curl: dict[str, str]) -> None:
+    """Runs every curl command of the documents in a shell, in order."""
     scripts: dict[str, str] = {}
     for place, text in blocks("sh"):
         document = place.partition(":")[0]
@@ -209,7 +246,7 @@ def test_the_documented_curl_commands_work(home: Path, tmp_path: Path) -> None:
                 script = re.sub(r"wait=\d+", "wait=1", text).replace("http://127.0.0.1:8722", ready["url"])
                 script = script.replace("TOKEN_FILE", shlex.quote(ready["agent_token_file"]))
                 ran = subprocess.run(
-                    ["sh", "-c", script], env=environment, capture_output=True, text=True, check=False, cwd=tmp_path
+                    ["sh", "-c", script], env=with_curl, capture_output=True, text=True, check=False, cwd=tmp_path
                 )
                 assert ran.returncode == 0, f"{document}: {ran.stdout}{ran.stderr}"
                 calls = ran.stderr.split()
@@ -247,6 +284,8 @@ def test_toml_of_the_documents_is_valid(place: str, text: str, tmp_path: Path) -
         assert read_action(f"+++\n{text}+++\n", place).findings == ()
     elif text.startswith("[connector]"):
         assert read_connector(text, place).findings == ()
+    elif re.search(r"^\[tools\.", text, re.MULTILINE):
+        assert policy_reading(text, place).findings == ()
     elif re.search(r"^actions = ", text, re.MULTILINE):
         assert read_suite(text, place).findings == ()
     else:
@@ -263,7 +302,7 @@ def test_the_changelog_knows_this_version() -> None:
 
 def test_every_command_is_a_module_with_help() -> None:
     for command, words in COMMANDS.items():
-        assert find_spec(f"aileron_tui.cli.commands.{command}")
+        assert find_spec(f"aileron_tui.cli.commands.{command.replace('-', '_')}")
         assert words
 
 

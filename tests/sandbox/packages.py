@@ -4,8 +4,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from aileron_tui.core.action import Action, Approval, PreviewDirective, Requirement, Step
+from aileron_tui.core.action import Action, Approval, Requirement, Step
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.preview_directive import PreviewDirective
 from aileron_tui.sandbox.connector_package import ConnectorPackage
 
 NAME = "github://example/mail"

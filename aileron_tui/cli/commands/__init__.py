@@ -3,11 +3,12 @@
 COMMANDS = {
     "demo": "try the console with sample data; needs no setup",
     "gate": "run the gate without a console",
-    "setup": "put a coding agent behind the gate, or take that back",
+    "setup": "put a coding agent or an MCP server behind the gate, or take that back",
     "run": "call an action as an agent does",
     "result": "fetch the result of a call as an agent does",
     "hook": "answer a hook of a coding agent; agents run it",
     "mcp": "serve the actions to an MCP client; MCP clients run it",
+    "mcp-proxy": "put an MCP server behind the gate; MCP clients run it",
     "list": "list the waiting requests",
     "show": "show one request",
     "approve": "approve a waiting request",
@@ -18,6 +19,6 @@ COMMANDS = {
     "rules": "make, list, explain and end rules, which answer calls without asking",
     "key": "create and manage signing keys and approvers",
     "preview": "print the prompt for a call without making a request",
-    "lint": "check action, connector and suite manifests",
+    "lint": "check manifests of actions, connectors and suites, and policies",
     "doctor": "check the setup and suggest fixes",
 }

@@ -24,6 +24,7 @@ _WIDEST_LABEL: Final = 24
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--start-servers", action="store_true", help="also start MCP servers, to compare their tools")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     from aileron_tui.signing.secret_memory import protect_process  # noqa: PLC0415  # not needed for `--help`
 
     protect_process()
-    checks = list(_checks())
+    checks = list(_checks(options.start_servers))
     failures = sum(check.status == "fail" for check in checks)
     warnings = sum(check.status == "warn" for check in checks)
     if options.json:
@@ -42,10 +43,11 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if failures else OK
 
 
-def _checks() -> "Iterator[Check]":
+def _checks(starts: bool) -> "Iterator[Check]":
     from aileron_tui.cli import machine_checks  # noqa: PLC0415  # loads nearly everything
     from aileron_tui.cli.agent_checks import agents  # noqa: PLC0415
     from aileron_tui.cli.connection_checks import connections  # noqa: PLC0415
+    from aileron_tui.cli.mcp_checks import mcp  # noqa: PLC0415
     from aileron_tui.files.paths import paths  # noqa: PLC0415
 
     here = paths()
@@ -61,6 +63,7 @@ def _checks() -> "Iterator[Check]":
     yield from machine_checks.ledgers(here)
     yield from connections(config)
     yield from agents(here)
+    yield from mcp(here, starts=starts)
 
 
 def _fields(check: "Check") -> JsonObject:

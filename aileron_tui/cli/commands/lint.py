@@ -1,9 +1,10 @@
-"""Check action, connector and suite manifests, and how those of one folder fit together."""
+"""Check action, connector and suite manifests, how those of one folder fit together, and policies for MCP servers."""
 
 import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,9 +12,12 @@ from typing import Final
 
 from aileron_tui.cli.exit_codes import FAILED, OK, USAGE
 from aileron_tui.cli.output import counted, print_json
-from aileron_tui.core.findings import Finding, Severity
+from aileron_tui.core.findings import Finding, Reading, Severity
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.mcp_policy import McpPolicy
+from aileron_tui.core.mcp_policy_check import check_policy
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, visible
+from aileron_tui.doors.known_servers import KnownServer, ServerFault, read_server, server_names
 from aileron_tui.files.manifest_files import (
     SUITE_FILE,
     Manifests,
@@ -22,7 +26,8 @@ from aileron_tui.files.manifest_files import (
     read_folder,
     read_manifest,
 )
-from aileron_tui.files.paths import bundled
+from aileron_tui.files.paths import bundled, paths
+from aileron_tui.files.policy_files import is_policy_file, policies_in, read_policy_file
 
 _LONGEST_LINE: Final = 160
 _LONGEST_MESSAGE: Final = 400
@@ -72,16 +77,39 @@ def lint(paths: list[str]) -> tuple[int, list[Finding]]:
         is_folder = os.path.isdir(path)  # noqa: PTH112  # Path.is_dir raises if access is denied
         if is_folder or here.name == SUITE_FILE:
             manifests = read_folder(here if is_folder else here.parent)
-            count += manifests.count
-            findings += manifests.bundle().findings
-            if not (manifests.count or manifests.unreadable):
-                message, fix = "no manifests found", "Use a folder that contains actions/*.md, or a file."
+            policies, unreadable = policies_in(here) if is_folder else ([], [])
+            count += manifests.count + len(policies)
+            findings += (*manifests.bundle().findings, *unreadable)
+            findings += _policy_findings(policies)
+            if not (manifests.count or policies or manifests.unreadable or unreadable):
+                message, fix = "no manifests found", "Use a folder that contains actions/*.md or mcp/*.toml, or a file."
                 findings.append(Finding("empty-folder", message, fix, path))
+            continue
+        if is_policy_file(here):
+            count += 1
+            findings += _policy_findings([read_policy_file(path)])
             continue
         manifests = read_manifest(path)
         count += manifests.count
         findings += _in_context(here, manifests, contexts)
     return count, findings
+
+
+def _policy_findings(policies: list[Reading[McpPolicy]]) -> Iterator[Finding]:
+    """The findings of policies. One that a server uses is checked against the tools that were accepted from it."""
+    servers = list(_known_servers()) if policies else []
+    for policy in policies:
+        yield from policy.findings
+        file = str(Path(policy.source.file).absolute())
+        tools = [{tool.name: tool.definition for tool in server.tools} for server in servers if server.policy == file]
+        yield from dict.fromkeys(finding for known in tools for finding in check_policy(policy, known))
+
+
+def _known_servers() -> Iterator[KnownServer]:
+    data = paths().data
+    for name in server_names(data):
+        with suppress(ServerFault):  # doctor reports it
+            yield read_server(data, name)
 
 
 def _in_context(path: Path, manifests: Manifests, contexts: dict[Path, dict[str, list[Finding]]]) -> Iterable[Finding]:

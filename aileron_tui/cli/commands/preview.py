@@ -1,4 +1,7 @@
-"""Print the prompt for a call with its preview, as the operator would see it. No request is made and nothing runs."""
+"""Print the prompt for a call with its preview, as the operator would see it. No request is made and nothing runs.
+
+For a tool of an MCP server, give --mcp NAME, or --policy FILE and the command that starts the server.
+"""
 
 import argparse
 import logging
@@ -7,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from aileron_tui.cli import action_inputs
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, USAGE
@@ -33,6 +37,8 @@ from aileron_tui.sandbox.connector_package import load_keyring, read_packages
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
 
+TAKES_COMMAND: Final = True
+
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
@@ -44,16 +50,27 @@ class _Setup:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("action", metavar="ACTION", help="the action to call")
+    parser.add_argument("action", metavar="ACTION", help="the action to call, or the tool of an MCP server")
     action_inputs.arguments(parser)
     parser.add_argument("--manifests", metavar="DIR", type=Path, help="the manifests; default: the bundled ones")
     parser.add_argument("--demo", action="store_true", help="use the sample service and its credentials")
     parser.add_argument("--json", action="store_true", help="print the prompt, its digest and the preview as JSON")
+    server = parser.add_argument_group(
+        "tools of MCP servers", "The command of a server that is not set up comes last, after `--`."
+    )
+    server.add_argument("--mcp", metavar="NAME", default="", help="a server that `setup mcp` has set up")
+    server.add_argument("--policy", metavar="FILE", type=Path, help="use this policy; default: the one of the server")
+    server.add_argument("--url", metavar="URL", default="", help="the address of a server that is not set up")
+    parser.set_defaults(command=[])
 
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0 on success, 1 if the preview is unavailable, 2 for wrong usage, 5 if there is no such action."""
     logging.getLogger("aileron_tui").addHandler(logging.NullHandler())  # failures are printed below
+    if options.mcp or options.policy or options.url or options.command:
+        from aileron_tui.cli import mcp_preview  # noqa: PLC0415  # only for tools
+
+        return mcp_preview.run(options)
     manifests: Path = options.manifests or bundled("manifests")
     if not manifests.is_dir():
         raise AileronError(f"no such folder: {manifests}", hint="Choose another one with --manifests.")

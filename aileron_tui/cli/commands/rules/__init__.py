@@ -38,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 _REACH = "how far it goes; default: as narrow as possible"
+_DEFINITION = "only while that tool is defined like this: sha256:…, or `pinned` for the definition that is pinned now"
 _ADD = (
     "Makes a rule. A rule that allows something is made from a waiting request (--from), so that you see what it "
     "covers. A rule that denies or asks can also name an agent and an action. A rule for a tool can name the tool: "
@@ -54,6 +55,7 @@ def _add_arguments(add: argparse.ArgumentParser) -> None:
     add.add_argument("--action", metavar="NAME", default="", help="the action; not with --from")
     add.add_argument("--tool", metavar="NAME", default="", help="the tool, such as Read or Bash; not with --from")
     add.add_argument("--server", metavar="NAME", default="", help="the MCP server of the tool")
+    add.add_argument("--definition", metavar="HASH", default="", help=_DEFINITION)
     add.add_argument("--folder", metavar="DIR", default="", help="the folder where the agent works; only with --tool")
     add.add_argument("--command", dest="shell", metavar="TEXT", default="", help="exactly this command in that folder")
     add.add_argument("--args", metavar="JSON", help="exactly these inputs; not with --from")

@@ -15,6 +15,7 @@ from aileron_tui.cli.request_lookup import NoSuchRequest, find_waiting, wait_for
 from aileron_tui.cli.request_text import prompt_lines
 from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object, with_canonical_numbers
+from aileron_tui.core.mcp_tools import is_definition_hash, tool_named
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id
 from aileron_tui.core.rule_list import RuleOffer, RuleOffers, differs_from
@@ -22,6 +23,7 @@ from aileron_tui.core.rule_reader import read_example, read_rule
 from aileron_tui.core.rule_words import rule_words
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.visible_text import inline
+from aileron_tui.doors.known_servers import read_server
 from aileron_tui.files.config import Policy
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
@@ -31,6 +33,7 @@ from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.local_ledgers import gate_ledger
 from aileron_tui.surface.rule_changes import make_rule
 
+_PINNED: Final = "pinned"
 _NAMED_TWICE: Final = "--from names the request, so --agent, --action, --tool and --args cannot be given too"
 
 
@@ -47,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _misuse(options: argparse.Namespace) -> str:
     """What is wrong with the combination of options, in words, or ""."""
-    tool = options.tool or options.server or options.folder or options.shell
+    tool = options.tool or options.server or options.folder or options.shell or options.definition
     named = options.agent or options.action or tool or options.args is not None
     if options.request:
         return _NAMED_TWICE if named else ""
@@ -56,7 +59,11 @@ def _misuse(options: argparse.Namespace) -> str:
     if not options.agent or bool(options.action) == bool(options.tool):
         return "give --agent and --action (or --tool), or a waiting request with --from"
     if tool and not options.tool:
-        return "--server, --folder and --command need --tool"
+        return "--server, --definition, --folder and --command need --tool"
+    if options.definition and not options.server:
+        return "--definition needs --server"
+    if options.definition not in ("", _PINNED) and not is_definition_hash(options.definition):
+        return f"--definition must be `{_PINNED}`, or sha256: and 64 digits"
     if options.shell and (not options.folder or options.args is not None):
         return "--command needs --folder and no --args"
     if options.reach == RuleReach.CALL and options.args is None:
@@ -79,7 +86,18 @@ def _named_risk(options: argparse.Namespace, reach: RuleReach) -> RiskLevel:
     """The highest risk that a rule made by names covers. What only reads is low."""
     if options.verdict != RuleVerdict.ALLOW or reach in (RuleReach.COMMAND, RuleReach.CALL):
         return RiskLevel.HIGH
-    return RiskLevel.NORMAL if reach is RuleReach.FOLDER else RiskLevel.LOW
+    return RiskLevel.NORMAL if reach is RuleReach.FOLDER or options.definition else RiskLevel.LOW
+
+
+def _definition(options: argparse.Namespace) -> str:
+    """The hash of the definition that a rule is bound to, or "". Raises ServerFault or RuleFault."""
+    if options.definition != _PINNED:
+        return str(options.definition)
+    server = read_server(paths().data, options.server)
+    if (tool := tool_named(server.tools, options.tool)) is None:
+        known = ", ".join(each.name for each in server.tools)
+        raise RuleFault(f"the server {server.name} has no pinned tool named {options.tool}", f"it has: {known}")
+    return tool.hash
 
 
 def _add_named(options: argparse.Namespace, policy: Policy) -> int:
@@ -96,6 +114,7 @@ def _add_named(options: argparse.Namespace, policy: Policy) -> int:
         command=options.shell,
         folder=options.folder and str(Path(options.folder).expanduser().absolute()),
         connector=options.server,
+        runs=_definition(options),
         risk=_named_risk(options, reach),
     )
     rule = _checked(_with_examples(rule, options))

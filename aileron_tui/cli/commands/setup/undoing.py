@@ -14,7 +14,7 @@ from aileron_tui.doors.agent_settings import has_hook
 from aileron_tui.doors.settings_file import UndonePlan, take_back, undone
 from aileron_tui.doors.settings_findings import read_text
 from aileron_tui.doors.setup_plan import SetupContext
-from aileron_tui.doors.setup_record import read_records, remove_record
+from aileron_tui.doors.setup_record import SetupRecord, read_records, remove_record
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 
@@ -28,21 +28,28 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     if record is None:
         write_error(f"{title} was not set up {'for this folder' if context.project else 'here'}")
         return NOT_FOUND
-    plans = [undone(file, read_text(Path(file.path))) for file in record.files]
-    for plan in plans:
-        tell(*diff_lines(plan.record.path, plan.before, plan.after))
-    if any(plan.before != plan.after for plan in plans) and not said_yes("Write this?"):
-        raise NotDecided("nothing was changed")
-    for plan in plans:
-        take_back(plan)
-        print_lines(*_report(plan))
-    remove_record(here.data, record)
+    take_back_all(here.data, (record,))
     if has_hook(options.word):
         print_lines(
             f"{title} no longer asks the gate. The agent {record.agent} and its rules are kept.",
             f"  `aileron-tui agent revoke {record.agent}` revokes it for good; its name cannot be used again.",
         )
     return OK
+
+
+def take_back_all(data: Path, records: tuple[SetupRecord, ...]) -> None:
+    """Shows what becomes of the files, asks, and takes the setups back. Raises NotDecided."""
+    shown = [undone(file, read_text(Path(file.path))) for record in records for file in record.files]
+    for plan in shown:
+        tell(*diff_lines(plan.record.path, plan.before, plan.after))
+    if any(plan.before != plan.after for plan in shown) and not said_yes("Write this?"):
+        raise NotDecided("nothing was changed")
+    for record in records:
+        for file in record.files:
+            plan = undone(file, read_text(Path(file.path)))
+            take_back(plan)
+            print_lines(*_report(plan))
+        remove_record(data, record)
 
 
 def _report(plan: UndonePlan) -> list[str]:

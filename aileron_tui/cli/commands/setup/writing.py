@@ -7,6 +7,7 @@ import aileron_tui
 from aileron_tui.cli import confirmation
 from aileron_tui.cli.commands.setup.agent_access import AgentAccess, give_access, needed_access
 from aileron_tui.cli.commands.setup.settings_text import diff_lines, finding_lines, said_yes, tell
+from aileron_tui.cli.commands.setup.settings_writing import check_places, known_file, known_record, write_recorded
 from aileron_tui.cli.commands.setup.trial import run_opencode_trial, run_trial
 from aileron_tui.cli.confirmation import NotDecided
 from aileron_tui.cli.exit_codes import OK
@@ -29,13 +30,12 @@ from aileron_tui.doors.agent_programs import (
 )
 from aileron_tui.doors.agent_settings import findings_for, has_hook, plan_for
 from aileron_tui.doors.codex_trust import TrustFault
-from aileron_tui.doors.settings_file import PlannedFile, planned, record_of, write
+from aileron_tui.doors.settings_file import PlannedFile, planned
 from aileron_tui.doors.setup_plan import SetupContext, SetupPlan
-from aileron_tui.doors.setup_record import FileRecord, SetupRecord, read_records, remove_record, write_record
+from aileron_tui.doors.setup_record import SetupRecord, write_record
 from aileron_tui.doors.trusted_hooks import trusted_files
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
-from aileron_tui.files.private_files import private_folder
 from aileron_tui.signing import key_store
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.local_ledgers import gate_ledger
@@ -61,10 +61,10 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     if hooked:
         key_store.choose(here.keys, options.key)
         check_command(context.command)
-    known = _known_record(here.data, kind, context)
+    known = known_record(here.data, kind.word, context)
     plan = plan_for(kind.word, context)
-    files = [planned(file, _known_file(known, file.path)) for file in plan.files]
-    _check_places(files, context)
+    files = [planned(file, known_file(known, file.path)) for file in plan.files]
+    check_places(files, context)
     access = needed_access(gate_ledger(), context.agent, kind.word, utc_now()) if hooked else None
     tell(f"{kind.title} {program.version_text}  {inline(str(program.path))}")
     _tell_more(kind, program, plan, context)
@@ -75,9 +75,8 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
         tell("Nothing to change.")
         if options.no_check or not said_yes("Check it with one call?"):
             return OK
-    elif access and access.state != "ok":
-        made = "a token of its own" if access.state == "new" else "a new token, because its file does not work"
-        tell(f"The agent {context.agent} gets {made}.")
+    elif access and access.words:
+        tell(access.words)
     if not hooked:
         _write(here.data, _Target(kind, program, context), chosen, known)
         code = OK if options.no_check else run_opencode_trial(kind, program, context)
@@ -101,25 +100,6 @@ def _usable_program(kind: AgentKind) -> AgentProgram:
         hint = f"Update {kind.title}. The program is {program.path}."
         raise AileronError(f"this version of {kind.title} cannot be put behind the gate", why, hint)
     return program
-
-
-def _known_record(data: Path, kind: AgentKind, context: SetupContext) -> SetupRecord | None:
-    folder = str(context.folder) if context.project else ""
-    return next((known for known in read_records(data) if known.key == (kind.word, folder)), None)
-
-
-def _known_file(record: SetupRecord | None, path: Path) -> FileRecord | None:
-    files = record.files if record else ()
-    return next((file for file in files if file.path == str(path.resolve())), None)
-
-
-def _check_places(files: list[PlannedFile], context: SetupContext) -> None:
-    """Refuses to write outside of the project where a symbolic link of the project leads there."""
-    folder = context.folder.resolve()
-    for file in files:
-        if context.project and file.plan.path.is_relative_to(context.folder) and not file.path.is_relative_to(folder):
-            hint = "Remove the link, then try again."
-            raise AileronError(f"{file.plan.path} leads out of this folder", f"to {file.path}", hint)
 
 
 def _chosen_files(plan: SetupPlan, files: list[PlannedFile]) -> list[PlannedFile]:
@@ -163,12 +143,8 @@ def _chosen_rules(access: AgentAccess | None) -> tuple[Rule, ...]:
 
 
 def _write(data: Path, target: _Target, files: list[PlannedFile], known: SetupRecord | None) -> None:
-    """Writes the files. What is needed to take that back is recorded before."""
-    private_folder(data)
+    """Writes the files, and lets Codex trust its hooks."""
     kind, program, context = target.kind, target.program, target.context
-    records = [record_of(file) for file in files]
-    paths_written = {record.path for record in records}
-    kept = [file for file in known.files if file.path not in paths_written] if known else []
     record = SetupRecord(
         kind.word,
         context.agent,
@@ -177,19 +153,9 @@ def _write(data: Path, target: _Target, files: list[PlannedFile], known: SetupRe
         str(program.path),
         program.version_text,
         timestamp(utc_now()),
-        (*kept, *records),
+        (),
     )
-    write_record(data, record)
-    for number, (file, made) in enumerate(zip(files, records, strict=True)):
-        try:
-            write(file.path, file.after, file.before)
-        except AileronError:
-            if not number:  # nothing was written
-                write_record(data, known) if known else remove_record(data, record)
-            raise
-        print_lines(f"wrote {inline(str(file.path))}")
-        if made.backup:
-            print_lines(f"  {inline(made.backup)} has the file from before")
+    record = write_recorded(data, record, files, known)
     if kind.word == "codex":
         _trust(data, record, program, context)
 

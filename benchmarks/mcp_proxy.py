@@ -1,0 +1,113 @@
+"""An MCP request that is not gated: through the proxy and through a bare pipe in Python, also as the first request."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.doors.known_servers import KnownServer, write_server
+from benchmarks._result import Result, against
+
+CALLS: Final = 3000
+STARTS: Final = 15
+LIMIT: Final = 1.5
+_ROUND: Final = 100
+
+SERVER: Final = """import json, os, sys
+for line in sys.stdin.buffer:
+    body = json.loads(line)
+    text = {"contents": [{"uri": body["params"]["uri"], "text": "line of text " * 40}]}
+    os.write(1, json.dumps({"jsonrpc": "2.0", "id": body["id"], "result": text}).encode() + b"\\n")
+"""
+
+PIPE: Final = """import os, select, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+source, sink = child.stdout.fileno(), child.stdin.fileno()
+poll = select.poll()
+poll.register(0, select.POLLIN)
+poll.register(source, select.POLLIN)
+while True:
+    for descriptor, _ in poll.poll():
+        data = os.read(descriptor, 65536)
+        if not data:
+            sys.exit()
+        os.write(sink if descriptor == 0 else 1, data)
+"""
+
+
+class _Client:
+    """A client that sends one request after the other."""
+
+    def __init__(self, command: list[str]) -> None:
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, bufsize=0)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
+
+    def __enter__(self) -> "_Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def call(self, number: int) -> float:
+        """The seconds that a request takes."""
+        params = {"uri": f"file:///srv/notes/{number}.txt"}
+        body = {"jsonrpc": "2.0", "id": number, "method": "resources/read", "params": params}
+        line = json.dumps(body).encode() + b"\n"
+        began = time.perf_counter()
+        os.write(self._in, line)
+        received = os.read(self._out, 65536)
+        while not received.endswith(b"\n"):
+            received += os.read(self._out, 65536)
+        return time.perf_counter() - began
+
+
+def measure() -> Iterator[Result]:
+    """Each measurement."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        write_server(data, KnownServer("bench", "mcp-bench"))
+        server = [sys.executable, "-S", "-E", "-c", SERVER]
+        program = str(Path(sys.executable).with_name("aileron-tui"))
+        commands = (
+            [program, "mcp-proxy", "--name", "bench", "--data", str(data), "--", *server],
+            [sys.executable, "-S", "-E", "-c", PIPE, *server],
+        )
+        yield _calls(commands)
+        yield _starts(commands)
+
+
+def _calls(commands: tuple[list[str], list[str]]) -> Result:
+    times: tuple[list[float], list[float]] = ([], [])
+    with ExitStack() as stack:
+        clients = [stack.enter_context(_Client(command)) for command in commands]
+        for start in range(0, CALLS, _ROUND):
+            for client, into in zip(clients, times, strict=True):
+                into.extend(client.call(number) for number in range(start, start + _ROUND))
+    # Each hop wakes another process, so whatever else runs here would count most in a median.
+    ours, base = (statistics.quantiles(some[_ROUND:], n=10)[0] for some in times)
+    note = f"{ours * 1e6:.0f} µs and {base * 1e6:.0f} µs"
+    return against("MCP request through the proxy / through a bare pipe", ours, base, LIMIT, note)
+
+
+def _starts(commands: tuple[list[str], list[str]]) -> Result:
+    """How long it takes until the first request is answered."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(STARTS):
+        for command, into in zip(commands, times, strict=True):
+            began = time.perf_counter()
+            with _Client(command) as client:
+                client.call(1)
+                into.append(time.perf_counter() - began)
+    ours, base = (statistics.median(some[1:]) for some in times)
+    return against("first MCP request through the proxy / through a bare pipe", ours, base, 4.0)
