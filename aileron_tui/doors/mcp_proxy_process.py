@@ -2,7 +2,6 @@
 
 import gc
 import os
-import secrets
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +48,7 @@ def run_proxy(options: ProxyOptions) -> int:
     except AileronError as error:
         return loop.run(UnreadyProxy(loop, error), None)
     access = GateAccess(known.agent, options.data, options.gate, options.token_file)
-    questions = Questions(access, f"mcp-{secrets.token_hex(8)}", grants(options.data, known.agent), loop.post)
+    questions = Questions(access, f"mcp-{os.urandom(8).hex()}", grants(options.data, known.agent), loop.post)
     proxy = McpProxy(loop, questions, setting)
     gc.freeze()  # so that what stays is not looked through again and again
     try:
