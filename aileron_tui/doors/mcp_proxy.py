@@ -208,7 +208,8 @@ class McpProxy:
         del self._open[key]
         if sent.grant is not None:
             self._cancelled.pop(key, None)
-            self._asker.report(sent.grant.id, sent.grant.args, _failure(body))
+            if not _has_only_begun(body):  # then its end is not reported, and it stays handed over
+                self._asker.report(sent.grant.id, sent.grant.args, _failure(body))
         return self._list(key[1], sent.cursor, message, line) if sent.cursor is not None else None
 
     def _list(self, id_: RequestId, cursor: str, message: ServerMessage, line: bytes) -> bytes | None:
@@ -313,6 +314,12 @@ class McpProxy:
 
 def _key(id_: RequestId) -> IdKey:
     return ("text", id_) if isinstance(id_, str) else ("number", id_)
+
+
+def _has_only_begun(body: JsonObject) -> bool:
+    """Whether a server answered with a task that it goes on working on."""
+    result = body.get("result")
+    return isinstance(result, dict) and (isinstance(result.get("task"), dict) or result.get("resultType") == "task")
 
 
 def _failure(body: JsonObject) -> str:
