@@ -21,6 +21,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.files.socket_peer import foreign_peer
 from aileron_tui.gate.connection_pools import APPROVER, NOBODY, ConnectionPools, PoolSizes, raise_descriptor_limit
 from aileron_tui.gate.event_stream import ABORT
+from aileron_tui.gate.http_limits import TokenBucket
 from aileron_tui.gate.http_request import IDENTIFY, ON_SOCKET
 
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ class GateConnection(H11Protocol):
         self.owner = NOBODY
         self.expected_owner = NOBODY
         self.on_socket = False
+        self.reserved_reads: tuple[TokenBucket, int] | None = None
         self._gate_app = app
         self._pools = pools
         self._held = b""
@@ -246,7 +248,7 @@ class GateConnection(H11Protocol):
         self._process(data)
 
     def _read_held(self) -> None:
-        data, self._held, self._read_timer = self._held, b"", None
+        data, self._held, self._read_timer, self.reserved_reads = self._held, b"", None, None
         if not self.transport.is_closing():
             self.transport.resume_reading()
             self._process(data)
@@ -261,7 +263,7 @@ class GateConnection(H11Protocol):
             super().on_response_complete()
 
     def _continue(self) -> None:
-        self._read_timer = None
+        self._read_timer, self.reserved_reads = None, None
         super().on_response_complete()
 
     def _process(self, data: bytes) -> None:
