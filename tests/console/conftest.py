@@ -24,7 +24,7 @@ def _variables(sheet: Any) -> tuple[tuple[str, str], ...]:
     known = getattr(sheet, "_known_variables", None)
     if known is None or known[0] is not sheet._variables:
         known = sheet._known_variables = (sheet._variables, tuple(sorted(sheet._variables.items())))
-    return known[1]  # type: ignore[no-any-return]
+    return known[1]
 
 
 @pytest.fixture(scope="session", autouse=True)
