@@ -159,6 +159,7 @@ def test_settings_that_cannot_be_changed_are_refused(
         ["--name", "x", "--url", "ftp://x/"],
         ["--name", "x", "--url", "https://x/", "--", "y"],
         ["--wrap", "x"],
+        ["--name", "x", "--", "caf\udce9"],
         ["--project"],
         ["--client", "claude-desktop", "--project"],
         ["--client", "claude", "--agent", "Gate"],
@@ -210,3 +211,11 @@ def test_a_file_that_cannot_be_read_is_refused(home: Path, capsys: pytest.Captur
     (home / ".cursor" / "mcp.json").mkdir(parents=True)
     assert set_up("--client", "cursor") == FAILED
     assert "is a directory" in capsys.readouterr().err
+
+
+def test_setup_says_that_hooks_ask_as_well(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set_up("--client", "claude") == OK
+    assert "asked twice" not in capsys.readouterr().err
+    assert cli.main(["setup", "gemini", "--no-check"]) == OK
+    assert set_up("--client", "gemini") == OK
+    assert "asked twice" in capsys.readouterr().err

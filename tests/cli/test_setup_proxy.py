@@ -350,3 +350,22 @@ def test_without_a_key_nothing_is_started_or_touched(
     assert "key init" in capsys.readouterr().err
     assert tree(home) == before
     assert not answers.questions
+
+
+def test_a_damaged_file_of_a_server_is_written_anew(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = home / "aileron" / "data"
+    assert set_up("--name", "small", "--", *SERVER) == OK
+    (data / "mcp" / "small.json").write_text("{")
+    assert set_up("--name", "small") == FAILED
+    assert set_up("--name", "small", "--", *SERVER) == OK
+    assert "written anew" in capsys.readouterr().err
+    assert len(read_server(data, "small").tools) == 3
+
+
+def test_the_agent_that_was_chosen_stays(home: Path) -> None:
+    assert set_up("--client", "cursor", "--agent", "mine") == OK
+    assert set_up("--client", "cursor") == OK
+    assert words_of(servers(home, "cursor")["aileron"])[8] == "mine"
+    assert set_up("--name", "small", "--agent", "other", "--", *SERVER) == OK
+    assert set_up("--name", "small", "--client", "cursor") == OK
+    assert read_server(home / "aileron" / "data", "small").agent == "other"

@@ -191,7 +191,8 @@ def test_a_waiting_request_can_be_withdrawn_by_its_agent(env: GateEnv) -> None:
             assert (await served.agent.delete(url)).status_code == 204
             assert newest(env).outcome == RequestState.WITHDRAWN
             assert (await poll(served, item["id"])).json()["failure"]["error"]["class"] == "withdrawn"
-            assert (await served.agent.delete(url)).status_code == 404
+            assert (await served.agent.delete(url)).status_code == 409
+            assert (await served.agent.delete(url.replace("permissions", "action-approvals"))).status_code == 404
             assert (await served.agent.delete(f"{PERMISSIONS}/act-none")).status_code == 404
             approved = await asked(served, mcp())
             await decide(served, approved)
