@@ -107,7 +107,9 @@ class HttpServer:
         self._started.start()
 
     def send(self, line: bytes) -> None:
-        """Sends a message."""
+        """Sends a message. A blank line is none."""
+        if not line.strip():
+            return
         body: JsonObject = json.loads(line)
         params = body.get("params")
         name = params.get("name") if isinstance(params, dict) else None
