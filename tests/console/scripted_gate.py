@@ -197,11 +197,14 @@ def _connected(gate: ScriptedGate, _: UnlockedKey) -> ScriptedGate:
 
 
 def _is_read(app: Console) -> bool:
-    """Whether the selected request is on screen, and what is on screen counts as read unless a dialog covers it."""
+    """Whether the selected request is on screen, and what is on screen counts as read.
+
+    It does not count as long as the preview is fetched or a dialog covers it.
+    """
     current, view = app.board.current, app._main.query_one(PromptView)
     if current is None or not app.arming.is_on_screen(app.board.selected, current.digest):
         return False
-    return view.is_settled or app.screen is not app._main
+    return view.is_settled or current.fetching or app.screen is not app._main
 
 
 @asynccontextmanager
