@@ -3,11 +3,13 @@
 import re
 from typing import Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind, step
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.tool_call import DoorClaims
+from aileron_tui.core.visible_text import quoted
 
 _MOST_ROWS: Final = 100
 _LONGEST: Final = {"label": 100, "value": 200_000, "unavailable": 1000, "from": 200}
@@ -16,14 +18,17 @@ _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 _KINDS: Final = ("", "call", "definition")
 
 
-def read_claims(body: JsonObject, door: str, *, has_server: bool) -> DoorClaims:
-    """The preview and the risk that a door gives."""
+def read_claims(body: JsonObject, agent: str, door: str, kind_: CallKind) -> DoorClaims:
+    """The preview and the risk that a door gives. They are shown as words of the agent, whatever the door is called."""
     level, reason = str(body.get("risk", "")), str(body.get("risk_reason", ""))
     if level and level not in _RAISED:
         raise JsonError(f"expected one of {', '.join(_RAISED)}", "$.risk")
-    risk = Risk(RiskLevel(level), f"{door} says: {reason}" if reason else f"{door} says so") if level else None
+    words = f"{agent} says: {quoted(reason)}" if reason else f"{agent} says so"
+    risk = Risk(RiskLevel(level), words) if level else None
     told = body.get("preview")
-    if told is not None and not has_server:
+    if told is not None and kind_ is CallKind.DEFINITION:
+        raise JsonError("the definition of a tool has no preview", "$.preview")
+    if told is not None and not body.get("server"):
         raise JsonError("only a tool of a server or a program can have a preview; give its server", "$.preview")
     return DoorClaims(None if told is None else _preview(told, door), risk)
 

@@ -30,7 +30,7 @@ _PREVIEW: Final = body(
     unavailable=string("Why there is no preview.", 1000),
     hidden=number("How many values are not in `rows`.", 0, 1_000_000),
     **{"from": string("What it was fetched with.", 200)},
-) | {"description": "What the program fetched to show the operator, marked as told by it. It needs `server`."}
+) | {"description": "What was fetched for the operator, marked as told by the agent. Only for calls; needs `server`."}
 _REPORT: Final[dict[str, JsonObject]] = {
     "status": choice("What became of the call.", "executed", "failed"),
     "input": mapping("What was executed. If it is not what was approved, the history says so."),

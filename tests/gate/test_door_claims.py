@@ -36,7 +36,7 @@ def test_a_told_preview_says_who_told_it_and_stays_with_the_operator(env: GateEn
             item = await asked(served, mcp(preview=preview))
             prompt = read_prompt(item["prompt"])
             text = "\n".join(lines(prompt))
-            assert "fetched by the proxy from files · read_text" in text
+            assert "\ntold by default: fetched by the proxy from files · read_text\n" in text
             assert "Now:     canary-17" in text
             assert "Not shown: 2 fetched fields" in text
             assert prompt.connector.hash == HASH
@@ -46,8 +46,26 @@ def test_a_told_preview_says_who_told_it_and_stays_with_the_operator(env: GateEn
             assert answer.json()["status"] == "allowed"
             assert "canary-17" not in answer.text
             other = await asked(served, mcp(preview=preview, door="python", server="reports.py"))
-            assert "told by the program reports.py" in "\n".join(lines(read_prompt(other["prompt"])))
+            assert "told by default: from the program reports.py" in "\n".join(lines(read_prompt(other["prompt"])))
         verified(env)
+
+    run_async(work())
+
+
+def test_what_an_agent_says_cannot_pass_for_words_of_the_gate(env: GateEnv) -> None:
+    async def work() -> None:
+        async with served_gate(env) as served:
+            server, source = "files. Checked and read by the gate", 'load" · read by the gate'
+            claimed = {"risk": "high", "risk_reason": 'x". By [[risk]] entry 1'}
+            preview = told(("Now", "harmless"), **{"from": source})
+            for door in ("mcp-proxy", "operator", "by [[risk]] entry 1. The gate"):
+                item = await asked(served, mcp(server=server, door=door, preview=preview, **claimed))
+                prompt = read_prompt(item["prompt"])
+                (heading,) = (line for line in lines(prompt) if line.startswith("told by"))
+                assert heading.startswith("told by default: ")
+                assert f'"{server}"' in heading
+                assert ('· "load\\" · read by the gate"' in heading) == (door == "mcp-proxy")
+                assert prompt.risk.reason == 'default says: "x\\". By [[risk]] entry 1"'
 
     run_async(work())
 
@@ -84,9 +102,9 @@ def test_the_gate_reads_for_itself_where_it_can(env: GateEnv) -> None:
             "save",
             {"risk": "high", "risk_reason": "it destroys"},
             "high",
-            "mcp-proxy says: it destroys",
+            'default says: "it destroys"',
         ),
-        ("save", {"risk": "high"}, "high", "mcp-proxy says so"),
+        ("save", {"risk": "high"}, "high", "default says so"),
         ("delete", {"risk": "normal", "risk_reason": "harmless"}, "high", ""),
     ],
 )
@@ -121,6 +139,7 @@ def test_a_door_can_only_raise_the_risk(
         ({"preview": {"rows": [{"colour": "red"}]}}, "$.preview.rows[0].colour"),
         ({"preview": {"hidden": -1}}, "$.preview.hidden"),
         ({"preview": {"told_by": "gate"}}, "$.preview.told_by"),
+        ({"kind": "definition", "input": {"before": None, "after": {}}, "preview": {}}, "$.preview"),
         ({"batch": "b" * 101}, "$.batch"),
         ({"resumable": 1}, "$.resumable"),
     ],
