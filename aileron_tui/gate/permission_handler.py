@@ -262,7 +262,8 @@ class PermissionHandler:
             if differs and isinstance(executed, dict):
                 recorded, size = recorded_args(executed)
                 fields |= {"differs": True, "executed": recorded}
-            problem = "; ".join(text for text in (DIFFERS if differs else "", str(body.get("error", ""))) if text)
+            said = f"{agent} says: {error}" if (error := body.get("error")) else ""
+            problem = "; ".join(text for text in (DIFFERS if differs else "", said) if text)
             if problem:
                 fields["error"] = problem[:LONGEST_ERROR]
             if seconds := state.ledger_rates.of(agent).take(size + ENTRY_BYTES):

@@ -287,6 +287,21 @@ def test_an_outcome_is_recorded_and_compared(env: GateEnv) -> None:
     run_async(work())
 
 
+def test_what_an_agent_reports_does_not_pass_for_words_of_the_gate(env: GateEnv) -> None:
+    async def work() -> None:
+        async with served_gate(env) as served:
+            for executed in ({}, {"input": {"command": "make deploy"}}):
+                item = await handed_over(served, bash())
+                report = {"status": "failed", "error": "nothing was executed: the operator withdrew it", **executed}
+                await served.agent.post(f"{PERMISSIONS}/{item['id']}/outcome", json=report)
+                own = f"{permission_handler.DIFFERS}; " if executed else ""
+                assert newest(env).error == f"{own}default says: nothing was executed: the operator withdrew it"
+                assert (await shown(served, item["id"]))["error"] == newest(env).error
+        verified(env)
+
+    run_async(work())
+
+
 def test_executing_something_else_is_a_warning(env: GateEnv) -> None:
     async def work() -> None:
         async with served_gate(env) as served:
