@@ -5,6 +5,7 @@ knows what became of it then; it may report that.
 """
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from aileron_tui.core.entry_kinds import EntryKind
@@ -73,6 +74,7 @@ class PermissionHandler:
         self._resolver = resolver
         self._doors = doors
         self._handed_over: dict[str, str] = {}
+        self._about = lru_cache(_MOST_REMEMBERED)(self._read_about)
 
     async def ask(self, asked: ToolQuestion, agent: str, wait: float | None) -> Reply:
         """Joins an open request with the same call id, or makes a new one; the reply is held for `wait` seconds."""
@@ -211,10 +213,14 @@ class PermissionHandler:
         handed_over: list[Json] = []
         for record in reader.page(wanted):
             if recovery.is_tool(record) and recovery.owner(record) == agent:
-                made = reader.of_request(record.id)[0].body
-                about: JsonObject = {name: made.get(name, "") for name in ("call_id", "session", "batch")}
+                about = self._about(record.id)
                 handed_over.append({"id": record.id, "tool": record.action, **about, "at": record.decided})
         return {"approved": approved, "handed_over": handed_over}
+
+    def _read_about(self, id_: str) -> JsonObject:
+        """How the program of a call identifies it. The entry also has the args, which can be large, so it is cached."""
+        made = self._gate_state.reader.of_request(id_)[0].body
+        return {name: made.get(name, "") for name in ("call_id", "session", "batch")}
 
     # outcomes
 

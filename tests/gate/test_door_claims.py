@@ -10,6 +10,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import lines, read_prompt
 from aileron_tui.core.rule import RuleReach
 from aileron_tui.core.states import RequestState
+from aileron_tui.ledger.sqlite.reader import SqliteView
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.ruled_gate import kinds, make, newest, offers, verified
 from tests.gate.served_gate import WAITING, served_gate
@@ -238,6 +239,31 @@ def test_an_agent_learns_what_it_may_fetch_and_what_it_never_reported(env: GateE
             assert own["handed_over"][0].items() >= expected.items()
             await served.agent.post(f"{PERMISSIONS}/{item['id']}/outcome", json={"status": "executed"})
             assert (await served.agent.get("/v1/agent")).json()["handed_over"] == []
+
+    run_async(work())
+
+
+def test_an_agent_cannot_keep_the_gate_busy_with_reading_its_old_calls(
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    of_request = SqliteView.of_request
+
+    def counted(view: SqliteView, request: str) -> Any:
+        read.append(request)
+        return of_request(view, request)
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            for number in range(3):
+                item = await asked(served, mcp(call_id=f"c-{number}", input={"content": "x" * 100_000}))
+                await decide(served, item)
+                await poll(served, item["id"])
+            monkeypatch.setattr(SqliteView, "of_request", counted)
+            replies = [(await served.agent.get("/v1/agent")).json()["handed_over"] for _ in range(5)]
+            assert [call["call_id"] for call in replies[0]] == ["c-2", "c-1", "c-0"]
+            assert all(reply == replies[0] for reply in replies)
+            assert len(read) <= 3, "each call is read once"
 
     run_async(work())
 
