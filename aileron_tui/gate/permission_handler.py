@@ -261,24 +261,26 @@ class PermissionHandler:
             record = state.reader.find(id_)
             if record is None or recovery.owner(record) != agent or not recovery.is_tool(record):
                 return replies.unknown_request(id_)
-            executed = body.get("input")
+            if record.outcome != RequestState.HANDED_OVER:
+                return _not_handed_over(record.outcome)
+            rate = state.ledger_rates.of(agent)
+            if seconds := rate.take(ENTRY_BYTES):
+                message = f"this agent writes too much to the ledger; try again in {seconds} s"
+                return replies.error(429, "too_many_calls", message)
+            executed = body.get("input")  # what follows reads the args from the ledger, and they can be large
             differs = isinstance(executed, dict) and canonical(executed) != canonical(self._approved_args(id_))
             fields: JsonObject = {"reported": True}
-            size = 0
             if differs and isinstance(executed, dict):
                 recorded, size = recorded_args(executed)
+                rate.charge(size)
                 fields |= {"differs": True, "executed": recorded}
             said = f"{agent} says: {error}" if (error := body.get("error")) else ""
             problem = "; ".join(text for text in (DIFFERS if differs else "", said) if text)
             if problem:
                 fields["error"] = problem[:LONGEST_ERROR]
-            if seconds := state.ledger_rates.of(agent).take(size + ENTRY_BYTES):
-                message = f"this agent writes too much to the ledger; try again in {seconds} s"
-                return replies.error(429, "too_many_calls", message)
             await state.recorder.record(EntryDraft(kind, fields, id_))
         except InvalidTransition as error:
-            message = f"the request is {error.state}" if error.state else "there is no such request"
-            return replies.error(409, "INVALID_STATE", message, state=error.state)
+            return _not_handed_over(error.state or "")
         except AileronError as error:
             return replies.not_recorded(error)
         if differs:
@@ -330,6 +332,12 @@ def _known(request: GateRequest) -> JsonObject:
 
 def _pending(request: GateRequest) -> JsonObject:
     return request.pending_reply() | {"result_url": f"/v1/permissions/{request.id}"}
+
+
+def _not_handed_over(now: str) -> Reply:
+    """The reply to a report about a call that was not handed over, or was reported before."""
+    message = f"the request is {now}" if now else "there is no such request"
+    return replies.error(409, "INVALID_STATE", message, state=now)
 
 
 def _told_size(claims: DoorClaims) -> int:

@@ -264,6 +264,11 @@ def test_an_agent_cannot_keep_the_gate_busy_with_reading_its_old_calls(
             assert [call["call_id"] for call in replies[0]] == ["c-2", "c-1", "c-0"]
             assert all(reply == replies[0] for reply in replies)
             assert len(read) <= 3, "each call is read once"
+            url, report = f"{PERMISSIONS}/{item['id']}/outcome", {"status": "executed", "input": {"content": "y"}}
+            assert (await served.agent.post(url, json=report)).json()["differs"]
+            read.clear()
+            assert {(await served.agent.post(url, json=report)).status_code for _ in range(5)} == {409}
+            assert not read, "it was reported before, so there is nothing to compare"
 
     run_async(work())
 
