@@ -23,14 +23,13 @@ def read_claims(body: JsonObject, agent: str, door: str, kind_: CallKind) -> Doo
     level, reason = str(body.get("risk", "")), str(body.get("risk_reason", ""))
     if level and level not in _RAISED:
         raise JsonError(f"expected one of {', '.join(_RAISED)}", "$.risk")
-    words = f"{agent} says: {quoted(reason)}" if reason else f"{agent} says so"
-    risk = Risk(RiskLevel(level), words) if level else None
+    risk = Risk(RiskLevel(level), _said(agent, reason) or f"{agent} says so") if level else None
     told = body.get("preview")
     if told is not None and kind_ is CallKind.DEFINITION:
         raise JsonError("the definition of a tool has no preview", "$.preview")
     if told is not None and not body.get("server"):
         raise JsonError("only a tool of a server or a program can have a preview; give its server", "$.preview")
-    return DoorClaims(None if told is None else _preview(told, door), risk)
+    return DoorClaims(None if told is None else _preview(told, agent, door), risk)
 
 
 def check_definition(asks: str, definition: str, server: str, args: JsonObject) -> bool:
@@ -51,7 +50,12 @@ def check_definition(asks: str, definition: str, server: str, args: JsonObject) 
     return True
 
 
-def _preview(value: Json, door: str) -> PreviewResult:
+def _said(agent: str, text: str) -> str:
+    """Words of an agent inside those of the gate."""
+    return f"{agent} says: {quoted(text)}" if text else ""
+
+
+def _preview(value: Json, agent: str, door: str) -> PreviewResult:
     fields = _object(value, "$.preview", ("rows", "unavailable", "hidden", "from"))
     rows, hidden = fields.get("rows", []), fields.get("hidden", 0)
     if not isinstance(rows, list) or len(rows) > _MOST_ROWS:
@@ -60,7 +64,7 @@ def _preview(value: Json, door: str) -> PreviewResult:
         raise JsonError("expected a whole number from 0 to 1,000,000", "$.preview.hidden")
     unavailable, source = _text(fields, "unavailable", "$.preview"), _text(fields, "from", "$.preview")
     read = tuple(_row(row, step("$.preview.rows", index)) for index, row in enumerate(rows))
-    return PreviewResult(() if unavailable else read, unavailable, hidden, door, source)
+    return PreviewResult(() if unavailable else read, _said(agent, unavailable), hidden, door, source)
 
 
 def _row(value: Json, path: str) -> Row:
