@@ -45,6 +45,9 @@ _RESUMING_SECONDS: Final = 900.0
 _NOT_FETCHED: Final = "the call was edited after it was fetched"
 _NOT_COLLECTED: Final = "the agent did not come back for the answer"
 _NOTICE_SECONDS: Final = 600
+_ROW_BYTES: Final = 64
+"""What a row of a preview needs besides its label and its value."""
+
 _MOST_REMEMBERED: Final = 10_000
 _OUTCOMES: Final = {
     "executed": (EntryKind.EXECUTED, RequestState.EXECUTED),
@@ -341,7 +344,8 @@ def _not_handed_over(now: str) -> Reply:
 
 
 def _told_size(claims: DoorClaims) -> int:
-    return sum(len(row.value) for row in claims.preview.rows) if claims.preview else 0
+    rows = claims.preview.rows if claims.preview else ()
+    return sum(_ROW_BYTES + len(row.label) + len(row.value) for row in rows)
 
 
 def _is_same(request: GateRequest, call: ToolCall) -> bool:

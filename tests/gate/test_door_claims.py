@@ -10,6 +10,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import lines, read_prompt
 from aileron_tui.core.rule import RuleReach
 from aileron_tui.core.states import RequestState
+from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.ledger.sqlite.reader import SqliteView
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.ruled_gate import kinds, make, newest, offers, verified
@@ -85,6 +86,18 @@ def test_a_told_preview_is_gone_once_the_call_is_edited(env: GateEnv) -> None:
             assert preview
             assert (preview.rows, preview.unavailable) == ((), "the call was edited after it was fetched")
             assert (await decide(served, edited, edits=edits)).status_code == 200
+
+    run_async(work())
+
+
+def test_labels_of_a_told_preview_count_for_the_size_of_waiting_requests(env: GateEnv) -> None:
+    env.limits = GateLimits(waiting_bytes=100_000)  # a quarter for an agent
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            preview = told(*((f"{number:0100}", "") for number in range(100)))
+            statuses = [(await ask(served, mcp(preview=preview))).status_code for _ in range(3)]
+            assert statuses == [202, 429, 429]
 
     run_async(work())
 
