@@ -311,6 +311,7 @@ class PermissionHandler:
     def _new_request(self, asked: ToolQuestion, tool: ResolvedTool, agent: str) -> GateRequest:
         state = self._gate_state
         now = state.clock()
+        preview_size = _preview_size(tool.shown.preview)
         return GateRequest(
             id=new_id(now),
             fingerprint=asked.fingerprint,
@@ -322,7 +323,8 @@ class PermissionHandler:
             asked_at=now,
             deadline=state.deadline(most=asked.door.seconds),
             preview_state=PreviewState.NONE,
-            size=len(canonical(tool.args)) + _told_size(asked.claims),
+            size=len(canonical(tool.args)) + preview_size,
+            preview_size=preview_size,
             door=asked.door,
         )
 
@@ -343,8 +345,9 @@ def _not_handed_over(now: str) -> Reply:
     return replies.error(409, "INVALID_STATE", message, state=now)
 
 
-def _told_size(claims: DoorClaims) -> int:
-    rows = claims.preview.rows if claims.preview else ()
+def _preview_size(preview: PreviewResult | None) -> int:
+    """How much a preview takes. Some calls are tiny, but name files whose whole content is shown."""
+    rows = preview.rows if preview else ()
     return sum(_ROW_BYTES + len(row.label) + len(row.value) for row in rows)
 
 

@@ -1,6 +1,7 @@
 """Tool calls: the gate decides and records, hands over an approved call once, and executes nothing."""
 
 import asyncio
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -268,6 +269,27 @@ def test_the_gate_reads_neither_its_own_files_nor_pipes(env: GateEnv, tmp_path: 
                 assert preview
                 assert preview.unavailable
                 assert not preview.rows
+
+    run_async(work())
+
+
+def test_a_small_call_that_shows_large_files_counts_as_large(env: GateEnv, tmp_path: Path) -> None:
+    """Each request would otherwise take megabytes of the gate's memory, and of what every console is sent."""
+    files = [tmp_path / f"{number}" for number in range(15)]
+    for file in files:
+        file.write_text("a line\n" * 24_000)
+    deleted = "".join(f"*** Delete File: {file}\n" for file in files)
+    patch = f"*** Begin Patch\n{deleted}*** End Patch"
+    body = {"tool": "apply_patch", "input": {"input": patch}, "folder": str(tmp_path)}
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            assert len(json.dumps(await asked(served, body))) > 2_000_000
+            for _ in range(3):
+                refused = await ask(served, body)
+                assert (refused.status_code, error_code(refused)) == (429, "too_many_waiting")
+                assert "too large in total" in refused.text
+            assert (await ask(served, bash())).status_code == 202, "what is not recorded does not use up the ledger"
 
     run_async(work())
 
