@@ -281,6 +281,7 @@ class PermissionHandler:
             problem = "; ".join(text for text in (DIFFERS if differs else "", said) if text)
             if problem:
                 fields["error"] = problem[:LONGEST_ERROR]
+                rate.charge(len(problem))
             await state.recorder.record(EntryDraft(kind, fields, id_))
         except InvalidTransition as error:
             return _not_handed_over(error.state or "")
@@ -311,6 +312,7 @@ class PermissionHandler:
     def _new_request(self, asked: ToolQuestion, tool: ResolvedTool, agent: str) -> GateRequest:
         state = self._gate_state
         now = state.clock()
+        recorded = len(canonical(tool.args)) + len(tool.call.folder) + sum(map(len, tool.leads_to))
         preview_size = _preview_size(tool.shown.preview)
         return GateRequest(
             id=new_id(now),
@@ -323,7 +325,7 @@ class PermissionHandler:
             asked_at=now,
             deadline=state.deadline(most=asked.door.seconds),
             preview_state=PreviewState.NONE,
-            size=len(canonical(tool.args)) + preview_size,
+            size=recorded + preview_size,
             preview_size=preview_size,
             door=asked.door,
         )

@@ -16,6 +16,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.files.config import Policy
 from aileron_tui.gate import permission_handler
 from aileron_tui.gate.gate import LEDGER_FILE
+from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.ledger.open_store import open_reader
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.ruled_gate import kinds, newest, verified
@@ -290,6 +291,20 @@ def test_a_small_call_that_shows_large_files_counts_as_large(env: GateEnv, tmp_p
                 assert (refused.status_code, error_code(refused)) == (429, "too_many_waiting")
                 assert "too large in total" in refused.text
             assert (await ask(served, bash())).status_code == 202, "what is not recorded does not use up the ledger"
+
+    run_async(work())
+
+
+def test_paths_that_are_recorded_count_for_what_an_agent_writes(env: GateEnv, tmp_path: Path) -> None:
+    env.limits = GateLimits(ledger_bytes_per_second=1, ledger_bytes_burst=9000)
+    deep = tmp_path.joinpath(*["d" * 200] * 10)
+    deep.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(deep)
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            linked = write("link/a", "x", tmp_path)
+            assert [(await ask(served, linked)).status_code for _ in range(3)] == [202, 202, 429]
 
     run_async(work())
 
