@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -16,18 +15,20 @@ from aileron_tui.core.mcp_policy import McpPolicy
 from aileron_tui.core.mcp_policy_check import check_policy
 from aileron_tui.core.mcp_tools import PinnedTool, hints, tool_named
 from aileron_tui.core.prompt import PROXY, Asker, PreviewResult, Prompt, lines
-from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.toml_schema import nearest
-from aileron_tui.core.tool_call import DoorClaims, ToolCall
+from aileron_tui.core.tool_call import ToolCall
 from aileron_tui.core.tool_prompts import tool_prompt, with_claims
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.known_servers import read_server
+from aileron_tui.doors.mcp_previews import Preview, proxy_claims
 from aileron_tui.doors.mcp_session import McpSession, SessionLimits, Transport
 from aileron_tui.doors.mcp_session_process import SessionFault, SessionProcess
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.files.policy_files import load_policy, read_policy_file
+from aileron_tui.gate.door_claims import read_claims
 
 LIMITS: Final = SessionLimits()
 _UNNAMED: Final = "server"
@@ -35,13 +36,17 @@ _UNNAMED: Final = "server"
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """Where the tool is. `pins` are the definitions that were accepted, None if the server is not set up."""
+    """Where the tool is. `pins` are the definitions that were accepted, None if the server is not set up.
+
+    `agent` is the agent that asks.
+    """
 
     name: str
     command: tuple[str, ...]
     url: str
     policy: Path | None
     pins: tuple[PinnedTool, ...] | None
+    agent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +105,10 @@ def _wrong_usage(options: argparse.Namespace) -> str:
 def _server(options: argparse.Namespace) -> _Server:
     if options.url or options.command:
         name = options.mcp or (options.policy.stem if options.policy else _UNNAMED)
-        return _Server(name, tuple(options.command), options.url, options.policy, None)
+        return _Server(name, tuple(options.command), options.url, options.policy, None, f"mcp-{name}")
     known = read_server(paths().data, options.mcp)
     policy = options.policy or (Path(known.policy) if known.policy else None)
-    return _Server(known.name, known.command, known.url, policy, known.tools)
+    return _Server(known.name, known.command, known.url, policy, known.tools, known.agent)
 
 
 def _transport(server: _Server) -> Transport:
@@ -132,9 +137,10 @@ class _Trial:
         called = self._policy.preview_call(tool.name, args) if self._policy else None
         preview = None
         if self._policy and called:
-            fetched = self._preview(self._policy, tool.name, *called)
-            preview = replace(fetched, told_by=PROXY, source=called[0])
-        prompt = _prompt(self._server, tool, args, self._policy, preview)
+            preview = Preview(called, self._preview(self._policy, tool.name, *called), 0.0)
+        is_high = self._policy is not None and self._policy.risk(tool.name) is RiskLevel.HIGH
+        claims = proxy_claims(tool.definition, preview, is_high=is_high)
+        prompt = _prompt(self._server, tool, args, claims)
         return _Result(prompt, called, self._findings(), tuple(_remarks(self._server, self._policy, tool)))
 
     def _preview(self, policy: McpPolicy, asked: str, name: str, args: JsonObject) -> PreviewResult:
@@ -167,12 +173,11 @@ class _Trial:
         return check_policy(read_policy_file(str(self._server.policy)), definitions)
 
 
-def _prompt(
-    server: _Server, tool: PinnedTool, args: JsonObject, policy: McpPolicy | None, preview: PreviewResult | None
-) -> Prompt:
+def _prompt(server: _Server, tool: PinnedTool, args: JsonObject, claims: JsonObject) -> Prompt:
+    """The prompt that the gate makes of what the proxy tells it."""
     call = ToolCall(tool.name, args, server.name, definition=tool.hash)
-    claims = DoorClaims(preview, _told_risk(tool, policy))
-    shown = with_claims(tool_prompt(call, {}, load_config(paths().config).risk), claims)
+    read = read_claims(claims | {"server": server.name}, server.agent, PROXY, call.kind)
+    shown = with_claims(tool_prompt(call, {}, load_config(paths().config).risk), read)
     return Prompt(
         kind=call.kind,
         action=tool.name,
@@ -180,20 +185,11 @@ def _prompt(
         args=call.args,
         inputs=shown.rows,
         preview=shown.preview,
-        asker=Asker(),
+        asker=Asker(server.agent),
         risk=shown.risk,
         question=shown.question,
         warnings=shown.warnings,
     )
-
-
-def _told_risk(tool: PinnedTool, policy: McpPolicy | None) -> Risk | None:
-    """What the proxy says about the risk."""
-    if hints(tool.definition).destructive:
-        return Risk(RiskLevel.HIGH, f"{PROXY} says: the server says that this tool is destructive")
-    if policy and policy.risk(tool.name) is RiskLevel.HIGH:
-        return Risk(RiskLevel.HIGH, f"{PROXY} says: your policy for this server says so")
-    return None
 
 
 def _remarks(server: _Server, policy: McpPolicy | None, tool: PinnedTool) -> Iterator[str]:

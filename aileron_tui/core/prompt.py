@@ -43,6 +43,7 @@ READ_BY_GATE: Final = "read by the gate"
 EDITED: Final = "edited: - as asked, + as approved"
 _LABEL_WIDTH: Final = 24
 _PLAIN_LABEL: Final = re.compile(r'\w(?:[^:" ]| (?! ))*')
+_SINGLE_WORD: Final = re.compile(r'[^\s":·]+')
 _INDENT: Final = " " * 6
 # What follows the column of the signs.
 _GUTTER: Final = "   > "
@@ -377,17 +378,23 @@ def _origin(prompt: Prompt) -> Visible:
     return Visible(f"fetched by {f'connector {inline(short_name(name))}' if name else 'a connector'}")
 
 
-def told_origin(preview: PreviewResult) -> str:
-    """Who told a preview that the gate did not fetch, in few words."""
-    return "fetched by the proxy" if preview.told_by == PROXY else "told by the program"
+def told_origin(prompt: Prompt) -> str:
+    """Who told a preview that the gate did not fetch. Only the name of the agent's token is known for sure."""
+    return f"told by {prompt.asker.agent or 'the agent'}"
 
 
 def told_words(prompt: Prompt, preview: PreviewResult) -> str:
-    """Where a preview comes from that the gate did not fetch. It has foreign text."""
+    """Where a preview comes from that the gate did not fetch, as the agent says. It has foreign text."""
+    server = _word(prompt.connector.name)
     if preview.told_by == PROXY:
-        source = f" · {preview.source}" if preview.source else ""
-        return f"{told_origin(preview)} from {prompt.connector.name}{source}"
-    return f"{told_origin(preview)} {prompt.connector.name}"
+        source = f" · {_word(preview.source)}" if preview.source else ""
+        return f"{told_origin(prompt)}: fetched by the proxy from {server}{source}"
+    return f"{told_origin(prompt)}: from the program {server}"
+
+
+def _word(text: str) -> str:
+    """Foreign text in a sentence of the program; in quotes if it could go on with the sentence."""
+    return text if _SINGLE_WORD.fullmatch(text) else quoted(text)
 
 
 def _by_origin(prompt: Prompt, *, daemon: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:

@@ -13,12 +13,12 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.mcp_calls import AskedCall, protocol_meta
 from aileron_tui.core.mcp_listings import ToolFault, ToolListings, definition_change
-from aileron_tui.core.mcp_tools import PinnedTool, hints, tool_named
+from aileron_tui.core.mcp_tools import PinnedTool, tool_named
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.known_servers import KnownServer, pin_tool, read_server
 from aileron_tui.doors.mcp_held_call import HeldCall, still_waiting
 from aileron_tui.doors.mcp_own_requests import OwnListing, OwnRequests
-from aileron_tui.doors.mcp_previews import Policy, Preview, Previews
+from aileron_tui.doors.mcp_previews import Policy, Preview, Previews, proxy_claims
 from aileron_tui.doors.mcp_questions import Allowed, Answer, Asking, Question, Refused, StillWaiting
 
 _NEVER: Final = float("inf")
@@ -194,17 +194,8 @@ class GatedCalls:
 
     def _claims(self, held: HeldCall) -> JsonObject:
         """What the gate is told beyond the call: the preview, and reasons for a higher risk."""
-        claims: JsonObject = {}
-        if held.preview is not None:
-            claims["preview"] = held.preview.fields()
-        if held.tool is not None and hints(held.tool.definition).destructive:
-            claims |= {"risk": "high", "risk_reason": "the server says that this tool is destructive"}
-        elif self._previews.is_high(held.asked.tool):
-            claims |= {"risk": "high", "risk_reason": "your policy for this server says so"}
-        return claims
-
-    def _is_high(self, held: HeldCall) -> bool:
-        return "risk" in self._claims(held)
+        definition = held.tool.definition if held.tool is not None else {}
+        return proxy_claims(definition, held.preview, is_high=self._previews.is_high(held.asked.tool))
 
     def _answered(self, held: HeldCall, answer: Answer) -> None:
         held.asking = None
@@ -251,9 +242,6 @@ class GatedCalls:
             return
         if before.call != self._previews.call_for(held.asked.tool, grant.args):
             self._ask_anew(held, grant, "nothing was run: after the edit, the preview shows something else")
-            return
-        if before.is_fresh() and not self._is_high(held):
-            self._send(held, grant)
             return
         self._previews.fetch(held.asked, grant.args, lambda now: self._compare(held, grant, now))
 

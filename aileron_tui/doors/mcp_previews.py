@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from aileron_tui.core.risk import RiskLevel
 
 PREVIEW_SECONDS: Final = 5.0
-FRESH_SECONDS: Final = 10.0
 _MOST_ROWS: Final = 100
 
 
@@ -55,9 +54,15 @@ class Preview:
         }
         return fields | {"unavailable": self.result.unavailable} if self.result.unavailable else fields
 
-    def is_fresh(self) -> bool:
-        """Whether it is recent enough to count as what is there now."""
-        return time.monotonic() - self.at <= FRESH_SECONDS
+
+def proxy_claims(definition: JsonObject, preview: Preview | None, *, is_high: bool) -> JsonObject:
+    """What the proxy tells the gate beyond a call: its preview, and a high risk. `is_high` is what the policy says."""
+    claims: JsonObject = {} if preview is None else {"preview": preview.fields()}
+    if hints(definition).destructive:
+        claims |= {"risk": "high", "risk_reason": "the server says that this tool is destructive"}
+    elif is_high:
+        claims |= {"risk": "high", "risk_reason": "your policy for this server says so"}
+    return claims
 
 
 class Previews:

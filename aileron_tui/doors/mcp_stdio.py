@@ -39,6 +39,7 @@ from aileron_tui.core.values import dataclass
 LARGEST_LINE: Final = 16 * 1024 * 1024
 MOST_REQUESTS: Final = 128
 
+_NOTIFICATIONS: Final = "notifications/"
 _CHUNK: Final = 64 * 1024
 _LAST_ANSWERS_SECONDS: Final = 2.0
 _LINE_LIMITS: Final = JsonLimits(size=LARGEST_LINE, depth=200, count=2_000_000)
@@ -147,6 +148,9 @@ class StdioTransport:
         except (ValidationError, ValueError, RecursionError):
             await self._refuse_invalid(line)
             return None
+        if isinstance(message, JSONRPCNotification) and not message.method.startswith(_NOTIFICATIONS) and _has_id(line):
+            await self._refuse(None, INVALID_REQUEST, "the id of a request must be a string or an integer")
+            return None
         if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             cancelled = cancelled_request_id_from_params(message.params)
             if cancelled is not None:
@@ -238,6 +242,15 @@ class StdioTransport:
     def _in_loop(self, work: Callable[..., None], *values: object) -> None:
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(work, *values)
+
+
+def _has_id(line: bytes) -> bool:
+    """Whether a message has an id of any type. The SDK takes a request with a wrong one for a notification."""
+    try:
+        value = read(line, _LINE_LIMITS)
+    except JsonError:
+        return False
+    return isinstance(value, dict) and "id" in value
 
 
 def _finish(done: "asyncio.Future[None]") -> None:

@@ -3,11 +3,13 @@
 import re
 from typing import Final
 
+from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind, step
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.tool_call import DoorClaims
+from aileron_tui.core.visible_text import quoted
 
 _MOST_ROWS: Final = 100
 _LONGEST: Final = {"label": 100, "value": 200_000, "unavailable": 1000, "from": 200}
@@ -16,16 +18,18 @@ _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 _KINDS: Final = ("", "call", "definition")
 
 
-def read_claims(body: JsonObject, door: str, *, has_server: bool) -> DoorClaims:
-    """The preview and the risk that a door gives."""
+def read_claims(body: JsonObject, agent: str, door: str, kind_: CallKind) -> DoorClaims:
+    """The preview and the risk that a door gives. They are shown as words of the agent, whatever the door is called."""
     level, reason = str(body.get("risk", "")), str(body.get("risk_reason", ""))
     if level and level not in _RAISED:
         raise JsonError(f"expected one of {', '.join(_RAISED)}", "$.risk")
-    risk = Risk(RiskLevel(level), f"{door} says: {reason}" if reason else f"{door} says so") if level else None
+    risk = Risk(RiskLevel(level), _said(agent, reason) or f"{agent} says so") if level else None
     told = body.get("preview")
-    if told is not None and not has_server:
+    if told is not None and kind_ is CallKind.DEFINITION:
+        raise JsonError("the definition of a tool has no preview", "$.preview")
+    if told is not None and not body.get("server"):
         raise JsonError("only a tool of a server or a program can have a preview; give its server", "$.preview")
-    return DoorClaims(None if told is None else _preview(told, door), risk)
+    return DoorClaims(None if told is None else _preview(told, agent, door), risk)
 
 
 def check_definition(asks: str, definition: str, server: str, args: JsonObject) -> bool:
@@ -46,7 +50,12 @@ def check_definition(asks: str, definition: str, server: str, args: JsonObject) 
     return True
 
 
-def _preview(value: Json, door: str) -> PreviewResult:
+def _said(agent: str, text: str) -> str:
+    """Words of an agent inside those of the gate."""
+    return f"{agent} says: {quoted(text)}" if text else ""
+
+
+def _preview(value: Json, agent: str, door: str) -> PreviewResult:
     fields = _object(value, "$.preview", ("rows", "unavailable", "hidden", "from"))
     rows, hidden = fields.get("rows", []), fields.get("hidden", 0)
     if not isinstance(rows, list) or len(rows) > _MOST_ROWS:
@@ -55,7 +64,7 @@ def _preview(value: Json, door: str) -> PreviewResult:
         raise JsonError("expected a whole number from 0 to 1,000,000", "$.preview.hidden")
     unavailable, source = _text(fields, "unavailable", "$.preview"), _text(fields, "from", "$.preview")
     read = tuple(_row(row, step("$.preview.rows", index)) for index, row in enumerate(rows))
-    return PreviewResult(() if unavailable else read, unavailable, hidden, door, source)
+    return PreviewResult(() if unavailable else read, _said(agent, unavailable), hidden, door, source)
 
 
 def _row(value: Json, path: str) -> Row:

@@ -84,7 +84,7 @@ class GateRequest:
     `rule` is the rule that answered the request, and `rule_envelope` its signed form; `handed_over` means that its
     result goes to an agent that waits for it, and is not stored. `ended` is set once there is something to tell the
     agent: the end of the request, or the approval of a tool call. `door` is set only for a tool call, which has no
-    sandbox.
+    sandbox. `size` is how much is kept while it waits; of that, `preview_size` is not recorded.
     """
 
     id: str
@@ -98,6 +98,7 @@ class GateRequest:
     deadline: RequestDeadline
     preview_state: PreviewState
     size: int = 0
+    preview_size: int = 0
     fetched: FetchedPreview | None = None
     state: RequestState = RequestState.PENDING
     revision: int = 0

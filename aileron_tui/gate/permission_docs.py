@@ -32,7 +32,7 @@ _PREVIEW: Final = body(
     **{"from": string("What it was fetched with.", 200)},
 ) | {
     "type": ["object", "null"],
-    "description": "What the program fetched to show the operator, marked as told by it. It needs `server`.",
+    "description": "What was fetched for the operator, marked as told by the agent. Only for calls; needs `server`.",
 }
 _REPORT: Final[dict[str, JsonObject]] = {
     "status": choice(

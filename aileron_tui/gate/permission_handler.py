@@ -6,6 +6,7 @@ knows what became of it then; it may report that.
 
 import asyncio
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from aileron_tui.core.entry_kinds import EntryKind
@@ -43,6 +44,9 @@ _RESUMING_SECONDS: Final = 900.0
 _NOT_FETCHED: Final = "the call was edited after it was fetched"
 _NOT_COLLECTED: Final = "the agent did not come back for the answer"
 _NOTICE_SECONDS: Final = 600
+_ROW_BYTES: Final = 64
+"""What a row of a preview needs besides its label and its value."""
+
 _MOST_REMEMBERED: Final = 10_000
 _OUTCOMES: Final = {
     "executed": (EntryKind.EXECUTED, RequestState.EXECUTED),
@@ -73,6 +77,7 @@ class PermissionHandler:
         self._resolver = resolver
         self._doors = doors
         self._handed_over: dict[str, str] = {}
+        self._about = lru_cache(_MOST_REMEMBERED)(self._read_about)
 
     async def ask(self, asked: ToolQuestion, agent: str, wait: float | None) -> Reply:
         """Joins an open request with the same call id, or makes a new one; the reply is held for `wait` seconds."""
@@ -205,12 +210,16 @@ class PermissionHandler:
         handed_over: list[Json] = []
         for record in reader.page(wanted):
             if recovery.is_tool(record) and recovery.owner(record) == agent:
-                made = reader.of_request(record.id)[0].body
-                about: JsonObject = {name: made.get(name, "") for name in ("call_id", "session", "batch")}
-                connector = made.get("connector")
-                about["server"] = connector.get("name", "") if isinstance(connector, dict) else ""
+                about = self._about(record.id)
                 handed_over.append({"id": record.id, "tool": record.action, **about, "at": record.decided})
         return {"approved": approved, "handed_over": handed_over}
+
+    def _read_about(self, id_: str) -> JsonObject:
+        """How the program of a call identifies it. The entry also has the args, which can be large, so it is cached."""
+        made = self._gate_state.reader.of_request(id_)[0].body
+        connector = made.get("connector")
+        about: JsonObject = {name: made.get(name, "") for name in ("call_id", "session", "batch")}
+        return about | {"server": connector.get("name", "") if isinstance(connector, dict) else ""}
 
     # outcomes
 
@@ -251,23 +260,27 @@ class PermissionHandler:
             record = state.reader.find(id_)
             if record is None or recovery.owner(record) != agent or not recovery.is_tool(record):
                 return replies.unknown_request(id_)
-            executed = body.get("input")
-            differs = isinstance(executed, dict) and canonical(executed) != canonical(self._approved_args(id_))
-            fields: JsonObject = {"reported": True}
-            size = 0
-            if differs and isinstance(executed, dict):
-                recorded, size = recorded_args(executed)
-                fields |= {"differs": True, "executed": recorded}
-            problem = "; ".join(text for text in (DIFFERS if differs else "", str(body.get("error", ""))) if text)
-            if problem:
-                fields["error"] = problem[:LONGEST_ERROR]
-            if seconds := state.ledger_rates.of(agent).take(size + ENTRY_BYTES):
+            if record.outcome != RequestState.HANDED_OVER:
+                return _not_handed_over(record.outcome)
+            rate = state.ledger_rates.of(agent)
+            if seconds := rate.take(ENTRY_BYTES):
                 message = f"this agent writes too much to the ledger; try again in {seconds} s"
                 return replies.error(429, "too_many_calls", message)
+            executed = body.get("input")  # what follows reads the args from the ledger, and they can be large
+            differs = isinstance(executed, dict) and canonical(executed) != canonical(self._approved_args(id_))
+            fields: JsonObject = {"reported": True}
+            if differs and isinstance(executed, dict):
+                recorded, size = recorded_args(executed)
+                rate.charge(size)
+                fields |= {"differs": True, "executed": recorded}
+            said = f"{agent} says: {error}" if (error := body.get("error")) else ""
+            problem = "; ".join(text for text in (DIFFERS if differs else "", said) if text)
+            if problem:
+                fields["error"] = problem[:LONGEST_ERROR]
+                rate.charge(len(problem))
             await state.recorder.record(EntryDraft(kind, fields, id_))
         except InvalidTransition as error:
-            message = f"the request is {error.state}" if error.state else "there is no such request"
-            return replies.error(409, "INVALID_STATE", message, state=error.state)
+            return _not_handed_over(error.state or "")
         except AileronError as error:
             return replies.not_recorded(error)
         if differs:
@@ -295,6 +308,8 @@ class PermissionHandler:
     def _new_request(self, asked: ToolQuestion, tool: ResolvedTool, agent: str) -> GateRequest:
         state = self._gate_state
         now = state.clock()
+        recorded = len(canonical(tool.args)) + len(tool.call.folder) + sum(map(len, tool.leads_to))
+        preview_size = _preview_size(tool.shown.preview)
         return GateRequest(
             id=new_id(now),
             fingerprint=asked.fingerprint,
@@ -306,7 +321,8 @@ class PermissionHandler:
             asked_at=now,
             deadline=state.deadline(most=asked.door.seconds),
             preview_state=PreviewState.NONE,
-            size=len(canonical(tool.args)) + _told_size(asked.claims),
+            size=recorded + preview_size,
+            preview_size=preview_size,
             door=asked.door,
         )
 
@@ -323,8 +339,16 @@ def _pending(request: GateRequest) -> JsonObject:
     return request.pending_reply() | {"result_url": f"/v1/permissions/{request.id}"}
 
 
-def _told_size(claims: DoorClaims) -> int:
-    return sum(len(row.value) for row in claims.preview.rows) if claims.preview else 0
+def _not_handed_over(now: str) -> Reply:
+    """The reply to a report about a call that was not handed over, or was reported before."""
+    message = f"the request is {now}" if now else "there is no such request"
+    return replies.error(409, "INVALID_STATE", message, state=now)
+
+
+def _preview_size(preview: PreviewResult | None) -> int:
+    """How much a preview takes. Some calls are tiny, but name files whose whole content is shown."""
+    rows = preview.rows if preview else ()
+    return sum(_ROW_BYTES + len(row.label) + len(row.value) for row in rows)
 
 
 def _is_same(request: GateRequest, call: ToolCall) -> bool:

@@ -150,11 +150,11 @@ def read_question(body: JsonObject, agent: str) -> ToolQuestion:
     except JsonError as error:
         raise invalid_body(error) from None
     try:
-        claims = read_claims(body, texts["door"] or _HTTP, has_server=bool(texts["server"]))
         of_definition = check_definition(texts["kind"], texts["definition"], texts["server"], args)
+        kind_ = CallKind.DEFINITION if of_definition else CallKind.TOOL
+        claims = read_claims(body, agent, texts["door"] or _HTTP, kind_)
     except JsonError as error:
         raise invalid_body(error) from None
-    kind_ = CallKind.DEFINITION if of_definition else CallKind.TOOL
     call = ToolCall(texts["tool"], args, texts["server"], texts["folder"], texts["definition"], kind_)
     asker = Asker(agent, session=texts["session"], folder=texts["folder"], says=texts["says"])
     can_edit = can_edit and not of_definition

@@ -141,7 +141,7 @@ class RequestHandler:
         elif not state.byte_shares.fits(agent, request.size):
             own = state.byte_shares.exceeds_own(agent, request.size)
             message = f"the waiting requests of {'this agent' if own else 'all agents'} are too large in total; {later}"
-        elif seconds := state.ledger_rates.of(agent).take(request.size + ENTRY_BYTES):
+        elif seconds := state.ledger_rates.of(agent).take(request.size - request.preview_size + ENTRY_BYTES):
             message = f"this agent writes too much to the ledger; try again in {seconds} s"
         else:
             return None

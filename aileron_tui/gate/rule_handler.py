@@ -41,7 +41,7 @@ from aileron_tui.signing.rules import KnownRule
 _LONGEST_WAIT: Final = 20.0
 """How long a call waits for its connectors before a person is asked instead."""
 
-_LARGE: Final = "its inputs are too large to be checked"
+_LARGE: Final = "it is too large to be checked"
 
 
 class RuleHandler:

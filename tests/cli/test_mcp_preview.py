@@ -77,7 +77,7 @@ def test_an_author_sees_what_the_operator_would(home: Path, capsys: pytest.Captu
         "  Tool:   write_note\n"
         "  name:   a\n"
         "  text:   new\n"
-        "fetched by the proxy from notes · read_note\n"
+        "told by mcp-notes: fetched by the proxy from notes · read_note\n"
         "  Present text:\n"
         "    > old\n"
         "    > text\n"
@@ -117,11 +117,14 @@ def test_the_preview_tool_must_be_pinned_and_unchanged(home: Path, capsys: pytes
     words = ["preview", "--mcp", "notes", "write_note", "--arg", "name=a"]
     set_up(home, (tools["write_note"],))
     assert main(words) == 1
-    assert "Preview unavailable: read_note is not a pinned tool of this server\n" in capsys.readouterr().out
+    assert (
+        'Preview unavailable: mcp-notes says: "read_note is not a pinned tool of this server"\n'
+        in capsys.readouterr().out
+    )
     set_up(home, (pinned({**tools["read_note"].definition, "description": "another"}),))
     assert main(words) == 1
     shown = capsys.readouterr()
-    assert "Preview unavailable: the definition of read_note has changed\n" in shown.out
+    assert 'mcp-notes says: "the definition of read_note has changed"\n' in shown.out
     assert "note: write_note is not pinned yet" in shown.err
     assert not (home / "notes" / "calls").exists(), "nothing was called"
 
@@ -130,7 +133,7 @@ def test_a_preview_tool_that_is_not_read_only_is_never_called(home: Path, capsys
     (home / "mcp" / "notes.toml").write_text(POLICY.replace("read_note", "touch_note"))
     assert main(trial(home, "write_note", "--arg", "name=a")) == 1
     shown = capsys.readouterr()
-    assert "Preview unavailable: the server does not say that touch_note is read-only\n" in shown.out
+    assert 'Preview unavailable: mcp-notes says: "the server does not say that touch_note is read-only"\n' in shown.out
     assert "notes.toml:5:1: error: the server does not say that touch_note only reads" in shown.err
     assert "[preview-not-read-only]" in shown.err
     assert not (home / "notes" / "calls").exists()
@@ -157,7 +160,7 @@ def test_a_preview_that_fails_is_unavailable(
     monkeypatch.setattr(mcp_preview, "LIMITS", SessionLimits(call=0.3))
     assert main(trial(home, "write_note", "--arg", "name=a", fault=fault)) == 1
     out = capsys.readouterr().out
-    assert f"Preview unavailable: {words}" in out
+    assert f'Preview unavailable: mcp-notes says: "{words}' in out
     assert "\x1b" not in out
 
 
@@ -217,7 +220,7 @@ def test_it_is_the_prompt_that_the_proxy_asks_for(home: Path, capsys: pytest.Cap
         assert "denied" in talk.text()
         (asked,) = gate.bodies("/v1/permissions")
     call = ToolCall(asked["tool"], asked["input"], asked["server"], definition=asked["definition"])
-    shown = with_claims(tool_prompt(call, {}), read_claims(asked, asked["door"], has_server=True))
+    shown = with_claims(tool_prompt(call, {}), read_claims(asked, "mcp-notes", asked["door"], call.kind))
     assert main(["preview", "--mcp", "notes", "write_note", "--args", json.dumps(args), "--json"]) == 0
     printed = read_prompt(json.loads(capsys.readouterr().out)["prompt"])
     assert (printed.action, printed.args, printed.connector) == (call.tool, call.args, call.connector)

@@ -4,11 +4,14 @@ Pictures are kept in `tools/`; `UPDATE_SNAPSHOTS=1` renews them after a change t
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from aileron_tui.core.prompt import PreviewResult
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.summary import summary
 from tests.console.hostile_texts import carried, hostile_texts
@@ -59,6 +62,21 @@ async def test_each_tool_looks_as_kept(name: str, size: tuple[int, int]) -> None
         PICTURES.mkdir(exist_ok=True)
         file.write_text(got, "utf-8", newline="\n")
     assert got == file.read_text("utf-8")
+
+
+@async_test
+async def test_what_an_agent_told_is_its_word_and_has_no_age() -> None:
+    server = "gmail. Read by the gate"
+    request = tool_request("send_mail", server=server, to="team@example.com")
+    preview = PreviewResult((Row("to", "me@example.com"), Row("body", "Hi", multiline=True)), "", 0, "mcp-proxy", "get")
+    app = PromptApp(replace(request, prompt=replace(request.prompt, preview=preview)))
+    async with app.run_test(size=TALL) as pilot:
+        app.view.tick(NOW)
+        await settle(pilot)
+        seen = words(app)
+    assert f'told by laptop-claude: fetched by the proxy from "{server}" · get\n' in seen
+    assert "told by laptop-claude body" in seen
+    assert " ago" not in seen
 
 
 def test_every_picture_is_looked_at() -> None:

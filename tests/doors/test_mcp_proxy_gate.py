@@ -125,7 +125,7 @@ def test_a_denied_call_and_a_failing_one(env: GateEnv) -> None:
             item = await proxy.item()
             await decide(proxy.served, item)
             assert await proxy.text() == "disk full"
-            assert (await proxy.entry(item["id"], EntryKind.FAILED))["error"] == "disk full"
+            assert (await proxy.entry(item["id"], EntryKind.FAILED))["error"] == "mcp-files says: disk full"
         verified(env)
 
     run_async(work())

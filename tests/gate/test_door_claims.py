@@ -12,6 +12,8 @@ from aileron_tui.core.prompt import lines, read_prompt
 from aileron_tui.core.rule import RuleReach
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment, utc_now
+from aileron_tui.gate.gate_state import GateLimits
+from aileron_tui.ledger.sqlite.reader import SqliteView
 from aileron_tui.runtime.request_reader import read_gate_request
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.ruled_gate import kinds, make, newest, offers, verified
@@ -39,7 +41,7 @@ def test_a_told_preview_says_who_told_it_and_stays_with_the_operator(env: GateEn
             item = await asked(served, mcp(preview=preview))
             prompt = read_prompt(item["prompt"])
             text = "\n".join(lines(prompt))
-            assert "fetched by the proxy from files · read_text" in text
+            assert "\ntold by default: fetched by the proxy from files · read_text\n" in text
             assert "Now:     canary-17" in text
             assert "Not shown: 2 fetched fields" in text
             assert prompt.connector.hash == HASH
@@ -49,8 +51,29 @@ def test_a_told_preview_says_who_told_it_and_stays_with_the_operator(env: GateEn
             assert answer.json()["status"] == "allowed"
             assert "canary-17" not in answer.text
             other = await asked(served, mcp(preview=preview, door="python", server="reports.py"))
-            assert "told by the program reports.py" in "\n".join(lines(read_prompt(other["prompt"])))
+            assert "told by default: from the program reports.py" in "\n".join(lines(read_prompt(other["prompt"])))
         verified(env)
+
+    run_async(work())
+
+
+def test_what_an_agent_says_cannot_pass_for_words_of_the_gate(env: GateEnv) -> None:
+    async def work() -> None:
+        async with served_gate(env) as served:
+            server, source = "files. Checked and read by the gate", 'load" · read by the gate'
+            claimed = {"risk": "high", "risk_reason": 'x". By [[risk]] entry 1'}
+            preview = told(("Now", "harmless"), **{"from": source})
+            for door in ("mcp-proxy", "operator", "by [[risk]] entry 1. The gate"):
+                item = await asked(served, mcp(server=server, door=door, preview=preview, **claimed))
+                prompt = read_prompt(item["prompt"])
+                (heading,) = (line for line in lines(prompt) if line.startswith("told by"))
+                assert heading.startswith("told by default: ")
+                assert f'"{server}"' in heading
+                assert ('· "load\\" · read by the gate"' in heading) == (door == "mcp-proxy")
+                assert prompt.risk.reason == 'default says: "x\\". By [[risk]] entry 1"'
+            item = await asked(served, mcp(preview={"unavailable": "the gate saw nothing wrong"}))
+            text = "\n".join(lines(read_prompt(item["prompt"])))
+            assert 'Preview unavailable: default says: "the gate saw nothing wrong"' in text
 
     run_async(work())
 
@@ -66,6 +89,18 @@ def test_a_told_preview_is_gone_once_the_call_is_edited(env: GateEnv) -> None:
             assert preview
             assert (preview.rows, preview.unavailable) == ((), "the call was edited after it was fetched")
             assert (await decide(served, edited, edits=edits)).status_code == 200
+
+    run_async(work())
+
+
+def test_labels_of_a_told_preview_count_for_the_size_of_waiting_requests(env: GateEnv) -> None:
+    env.limits = GateLimits(waiting_bytes=100_000)  # a quarter for an agent
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            preview = told(*((f"{number:0100}", "") for number in range(100)))
+            statuses = [(await ask(served, mcp(preview=preview))).status_code for _ in range(3)]
+            assert statuses == [202, 429, 429]
 
     run_async(work())
 
@@ -87,9 +122,9 @@ def test_the_gate_reads_for_itself_where_it_can(env: GateEnv) -> None:
             "save",
             {"risk": "high", "risk_reason": "it destroys"},
             "high",
-            "mcp-proxy says: it destroys",
+            'default says: "it destroys"',
         ),
-        ("save", {"risk": "high"}, "high", "mcp-proxy says so"),
+        ("save", {"risk": "high"}, "high", "default says so"),
         ("delete", {"risk": "normal", "risk_reason": "harmless"}, "high", ""),
     ],
 )
@@ -124,6 +159,7 @@ def test_a_door_can_only_raise_the_risk(
         ({"preview": {"rows": [{"colour": "red"}]}}, "$.preview.rows[0].colour"),
         ({"preview": {"hidden": -1}}, "$.preview.hidden"),
         ({"preview": {"told_by": "gate"}}, "$.preview.told_by"),
+        ({"kind": "definition", "input": {"before": None, "after": {}}, "preview": {}}, "$.preview"),
         ({"batch": "b" * 101}, "$.batch"),
         ({"resumable": 1}, "$.resumable"),
     ],
@@ -227,6 +263,36 @@ def test_an_agent_learns_what_it_may_fetch_and_what_it_never_reported(env: GateE
             assert own["handed_over"][0].items() >= expected.items()
             await served.agent.post(f"{PERMISSIONS}/{item['id']}/outcome", json={"status": "executed"})
             assert (await served.agent.get("/v1/agent")).json()["handed_over"] == []
+
+    run_async(work())
+
+
+def test_an_agent_cannot_keep_the_gate_busy_with_reading_its_old_calls(
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    of_request = SqliteView.of_request
+
+    def counted(view: SqliteView, request: str) -> Any:
+        read.append(request)
+        return of_request(view, request)
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            for number in range(3):
+                item = await asked(served, mcp(call_id=f"c-{number}", input={"content": "x" * 100_000}))
+                await decide(served, item)
+                await poll(served, item["id"])
+            monkeypatch.setattr(SqliteView, "of_request", counted)
+            replies = [(await served.agent.get("/v1/agent")).json()["handed_over"] for _ in range(5)]
+            assert [call["call_id"] for call in replies[0]] == ["c-2", "c-1", "c-0"]
+            assert all(reply == replies[0] for reply in replies)
+            assert len(read) <= 3, "each call is read once"
+            url, report = f"{PERMISSIONS}/{item['id']}/outcome", {"status": "executed", "input": {"content": "y"}}
+            assert (await served.agent.post(url, json=report)).json()["differs"]
+            read.clear()
+            assert {(await served.agent.post(url, json=report)).status_code for _ in range(5)} == {409}
+            assert not read, "it was reported before, so there is nothing to compare"
 
     run_async(work())
 

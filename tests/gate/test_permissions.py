@@ -1,6 +1,7 @@
 """Tool calls: the gate decides and records, hands over an approved call once, and executes nothing."""
 
 import asyncio
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.files.config import Policy
 from aileron_tui.gate import permission_handler
 from aileron_tui.gate.gate import LEDGER_FILE
+from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.ledger.open_store import open_reader
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.ruled_gate import kinds, newest, verified
@@ -272,6 +274,41 @@ def test_the_gate_reads_neither_its_own_files_nor_pipes(env: GateEnv, tmp_path: 
     run_async(work())
 
 
+def test_a_small_call_that_shows_large_files_counts_as_large(env: GateEnv, tmp_path: Path) -> None:
+    """Each request would otherwise take megabytes of the gate's memory, and of what every console is sent."""
+    files = [tmp_path / f"{number}" for number in range(15)]
+    for file in files:
+        file.write_text("a line\n" * 24_000)
+    deleted = "".join(f"*** Delete File: {file}\n" for file in files)
+    patch = f"*** Begin Patch\n{deleted}*** End Patch"
+    body = {"tool": "apply_patch", "input": {"input": patch}, "folder": str(tmp_path)}
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            assert len(json.dumps(await asked(served, body))) > 2_000_000
+            for _ in range(3):
+                refused = await ask(served, body)
+                assert (refused.status_code, error_code(refused)) == (429, "too_many_waiting")
+                assert "too large in total" in refused.text
+            assert (await ask(served, bash())).status_code == 202, "what is not recorded does not use up the ledger"
+
+    run_async(work())
+
+
+def test_paths_that_are_recorded_count_for_what_an_agent_writes(env: GateEnv, tmp_path: Path) -> None:
+    env.limits = GateLimits(ledger_bytes_per_second=1, ledger_bytes_burst=9000)
+    deep = tmp_path.joinpath(*["d" * 200] * 10)
+    deep.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(deep)
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            linked = write("link/a", "x", tmp_path)
+            assert [(await ask(served, linked)).status_code for _ in range(3)] == [202, 202, 429]
+
+    run_async(work())
+
+
 def test_an_outcome_is_recorded_and_compared(env: GateEnv) -> None:
     async def work() -> None:
         async with served_gate(env) as served:
@@ -282,6 +319,21 @@ def test_an_outcome_is_recorded_and_compared(env: GateEnv) -> None:
             assert (newest(env).outcome, newest(env).error) == ("executed", "")
             again = await served.agent.post(f"{PERMISSIONS}/{item['id']}/outcome", json={"status": "failed"})
             assert (again.status_code, error_code(again)) == (409, "INVALID_STATE")
+        verified(env)
+
+    run_async(work())
+
+
+def test_what_an_agent_reports_does_not_pass_for_words_of_the_gate(env: GateEnv) -> None:
+    async def work() -> None:
+        async with served_gate(env) as served:
+            for executed in ({}, {"input": {"command": "make deploy"}}):
+                item = await handed_over(served, bash())
+                report = {"status": "failed", "error": "nothing was executed: the operator withdrew it", **executed}
+                await served.agent.post(f"{PERMISSIONS}/{item['id']}/outcome", json=report)
+                own = f"{permission_handler.DIFFERS}; " if executed else ""
+                assert newest(env).error == f"{own}default says: nothing was executed: the operator withdrew it"
+                assert (await shown(served, item["id"]))["error"] == newest(env).error
         verified(env)
 
     run_async(work())

@@ -167,7 +167,7 @@ def test_a_preview_that_fails_is_said_and_the_operator_still_decides(gate: Answe
     asyncio.run(gated(preview=preview_async)(original(send_async))("a"))
     for shown in gate.seen:
         assert shown.prompt.preview is not None
-        assert shown.prompt.preview.unavailable == "LookupError: no such\x07 list"
+        assert shown.prompt.preview.unavailable == 'python says: "LookupError: no such⟨BEL⟩ list"'
     assert len(RAN) == 2
 
 
@@ -192,7 +192,7 @@ def test_exceptions_pass_through_and_are_reported(gate: AnsweredGate, function: 
         call(gated_function, "a")
     assert raised.value is error
     gate.outcome(gate.shown.id, "failed")
-    assert gate.problem(gate.shown.id) == "ValueError: no such\\udc80 mailbox"
+    assert gate.problem(gate.shown.id) == "python says: ValueError: no such\\udc80 mailbox"
 
 
 def test_an_interrupted_function_has_an_unknown_outcome(gate: AnsweredGate) -> None:

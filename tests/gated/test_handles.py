@@ -160,7 +160,7 @@ def test_a_call_that_a_rule_allowed_and_that_never_ran_is_reported(gate: Answere
         assert handle.state() == "approved"
     del handle
     gate.outcome(id_, "failed")
-    assert gate.problem(id_) == "the program never ran the call"
+    assert gate.problem(id_) == "python says: the program never ran the call"
 
 
 def test_a_forked_process_does_not_run_the_calls_of_the_other(gate: AnsweredGate) -> None:

@@ -86,7 +86,7 @@ def test_write_file_shows_the_present_content(preview: Preview, files: list[str]
         "  content:\n"
         "    > third line\n"
         "    > \n"
-        "fetched by the proxy from filesystem · read_text_file\n"
+        "told by mcp-filesystem: fetched by the proxy from filesystem · read_text_file\n"
         "  Present content:\n"
         "    > first line\n"
         "    > second line\n"
@@ -105,7 +105,7 @@ def test_write_file_says_that_a_file_is_new(preview: Preview, files: list[str]) 
 
 def test_write_file_outside_the_folders_has_no_preview(preview: Preview, files: list[str]) -> None:
     out = preview(files, "write_file", {"path": "/etc/passwd", "content": "x"}, code=1)
-    assert "Preview unavailable: read_text_file failed: Access denied" in out
+    assert 'Preview unavailable: mcp-filesystem says: "read_text_file failed: Access denied' in out
 
 
 def test_edit_file_shows_the_present_content(preview: Preview, files: list[str]) -> None:
@@ -123,7 +123,7 @@ def test_move_file_and_create_directory_show_what_is_there(preview: Preview, fil
 
 def test_delete_entities_shows_them_and_their_relations(preview: Preview, memory: list[str]) -> None:
     out = preview(memory, "delete_entities", {"entityNames": ["Ann"]})
-    fetched = out.partition("fetched by the proxy from memory · open_nodes\n")[2]
+    fetched = out.partition("told by mcp-memory: fetched by the proxy from memory · open_nodes\n")[2]
     assert '"likes tea"' in fetched
     assert '"to": "Bob"' in fetched
     assert "Not shown" not in fetched
@@ -143,7 +143,7 @@ def test_git_shows_the_state_of_the_repository(
     preview: Preview, repository: list[str], tool: str, args: JsonObject, words: str
 ) -> None:
     out = preview(repository, tool, {"repo_path": repository[2], **args})
-    assert words in out.partition("fetched by the proxy from git · git_")[2]
+    assert words in out.partition("told by mcp-git: fetched by the proxy from git · git_")[2]
 
 
 @pytest.mark.parametrize("name", ["filesystem", "memory", "git"])

@@ -50,7 +50,7 @@ class PromptContent:
         if name != "fetched" or prompt is None:
             return ORIGINS[name]
         if prompt.preview and prompt.preview.told_by:
-            return told_origin(prompt.preview)
+            return told_origin(prompt)
         if prompt.kind in NOT_RUN_HERE:
             return READ_BY_GATE
         return TOLD_BY_OPENCODE if prompt.kind == OPENCODE else ORIGINS[name]

@@ -233,6 +233,7 @@ def long_texts(request: Request) -> tuple[Block, ...]:
         ("Risk", prompt.risk.reason, _MAX_SENTENCE),
         ("Asked by", asker_words(prompt), _MAX_SENTENCE),
         ("Session", prompt.asker.session, _MAX_SENTENCE),
+        ("Preview", told_words(prompt, preview) if preview and preview.told_by else "", _MAX_SENTENCE),
         ("Preview unavailable", preview.unavailable if preview else "", _MAX_SENTENCE),
         ("Connector", connector, _MAX_SENTENCE),
         ("Would run", run_words(prompt), _MAX_SENTENCE),
@@ -265,10 +266,10 @@ def preview_age(request: Request, now: datetime) -> tuple[str, int]:
     """How long ago the preview was fetched, and the room to reserve for it, so that nothing moves when it grows.
 
     A daemon fetches the preview once, before it asks. If a gate does not say when it fetched the preview, it was after
-    the agent asked.
+    the agent asked. Nobody knows how old a preview is that the agent told.
     """
     preview = request.prompt.preview
-    if request.fetching or preview is None or preview.unavailable:
+    if request.fetching or preview is None or preview.unavailable or preview.told_by:
         return "", 0
     fetched = request.fields.get("previewed_at")
     known = isinstance(fetched, str) and bool(fetched) and not request.daemon
