@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from aileron_tui.doors.gate_link import GateLink
+from aileron_tui.doors.gate_link import START, GateLink
 from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import PrivateFileError
@@ -28,7 +28,10 @@ def gate_of(settings: ProgramSettings) -> tuple[FoundGate, str]:
         token = read_token(settings.token_file or token_path(data, settings.agent))
     except PrivateFileError as error:
         raise NoGate(f"the token of agent {settings.agent} cannot be read", str(error), hint) from None
-    return discover(settings.url, data), token
+    try:
+        return discover(settings.url, data), token
+    except NoGate as error:
+        raise NoGate(error.title, error.detail, START) from None  # a program has no option --url
 
 
 class GateLinks:
