@@ -3,13 +3,16 @@
 import argparse
 import os
 import shlex
+import sys
 import time
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.cli.exit_codes import DENIED, FAILED, OK, OUTCOME_UNKNOWN, UNANSWERED, WAITING
+from aileron_tui.cli.output import write
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
+from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.gate_client import LONGEST_WAIT, AgentClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
 
@@ -89,7 +92,13 @@ def exit_code(answer: JsonObject) -> int:
             return FAILED
 
 
-def result_command(id_: str, options: argparse.Namespace) -> str:
+def say_waiting(state: str, id_: str, options: argparse.Namespace) -> None:
+    """Says on standard error how to get the result of a call that has not ended."""
+    write(sys.stderr, f"{state} Get the result with:")
+    sys.stderr.write(f"{inline(_result_command(id_, options))}\n")  # not wrapped, so that it can be copied
+
+
+def _result_command(id_: str, options: argparse.Namespace) -> str:
     """The command that waits for a result, with the same gate and token."""
     words = ["aileron-tui", "result", id_, "--wait", str(_HINTED_WAIT)]
     words += ["--url", options.url] if options.url else []

@@ -25,7 +25,7 @@ def columns(out: TextIO) -> int:
 def write(out: TextIO, *lines: str, indent: str = _INDENT) -> None:
     """Writes lines whose foreign text was made visible; the continuation of a long line is indented."""
     width = columns(out)
-    out.write("".join(f"{row}\n" for line in lines for row in wrap(Visible(line), width, indent)))
+    out.write("".join(f"{row}\n" for line in lines for row in wrap(Visible(line), width, indent, words=True)))
 
 
 def print_lines(*lines: str) -> None:

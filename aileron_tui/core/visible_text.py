@@ -190,11 +190,12 @@ def _fitting(units: Sequence[tuple[int, str, int]], width: int) -> list[tuple[in
     return fitting
 
 
-def wrap(text: Visible, width: int, hang: str) -> Iterator[Visible]:
+def wrap(text: Visible, width: int, hang: str, *, words: bool = False) -> Iterator[Visible]:
     """One line as rows of at most `width` columns; all but the first begin with `hang`.
 
     A terminal would wrap to its first column, where foreign text could look like a line of the program. For the same
-    reason, a mark is split if it is wider than a row. A `width` of 0 means no wrapping.
+    reason, a mark is split if it is wider than a row. A `width` of 0 means no wrapping. With `words`, a row ends after
+    a space if its last word is not a long one; no character is lost.
     """
     row, used, room = "", 0, max(width, cells(hang) + _MIN_ROW_WIDTH)
     if not width or cells(text) <= room:
@@ -203,10 +204,18 @@ def wrap(text: Visible, width: int, hang: str) -> Iterator[Visible]:
     for unit in _units(text, room - cells(hang)):
         size = cells(unit)
         if used + size > room and row not in ("", hang):
-            yield Visible(row)
-            row, used = hang, cells(hang)
+            word = _last_word(row, hang, room - cells(hang) - size) if words else ""
+            yield Visible(row.removesuffix(word))
+            row, used = hang + word, cells(hang) + cells(word)
         row, used = row + unit, used + size
     yield Visible(row)
+
+
+def _last_word(row: str, hang: str, room: int) -> str:
+    """The word at the end of a row that moves to the next one, which has this room; "" if that would not help."""
+    word = row[row.rfind(" ") + 1 :]
+    stays = row.removesuffix(word)
+    return word if word and stays.strip() and stays != hang and cells(word) <= room // 2 else ""
 
 
 def _units(text: str, widest: int) -> Iterator[str]:

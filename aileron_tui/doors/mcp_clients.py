@@ -30,7 +30,8 @@ class McpClient:
     `{applications}` stands for the system's own folder. `project` is the file in a project, "" if there is none. If
     there are several names, the first that exists counts, else the last one. `comments` says whether the client accepts
     comments in JSON. `program` is a program that shows that the client is installed. `hold` is how many seconds a call
-    may wait before the client would give up. `after` is what the user does next.
+    may wait before the client would give up. `after` is what the user does next, and `after_project` what else to know
+    about the settings of a project.
     """
 
     word: str
@@ -44,12 +45,17 @@ class McpClient:
     hold: int = _SHORT_HOLD
     program: str = ""
     after: str = ""
+    after_project: str = ""
 
     def path(self, context: SetupContext) -> Path:
         """The file with the servers, of the user or of the project."""
         if context.project:
             return _existing([context.folder / name for name in self.project])
         return _existing([_user_path(self, name, context) for name in self.user])
+
+    def next_step(self, *, project: bool) -> str:
+        """What the user does next, and should know."""
+        return " ".join(filter(None, (self.after.format(title=self.title), self.after_project if project else "")))
 
     def place(self, name: str) -> tuple[str, ...]:
         """Where the entry with this name is in the file."""
@@ -98,7 +104,8 @@ CLIENTS: Final = {
             variable="CLAUDE_CONFIG_DIR",
             program="claude",
             hold=25 * 60,  # it gives up after 30 minutes without a sign of life
-            after="Start a new session of Claude Code to load it. It asks you once whether to trust a `.mcp.json`.",
+            after="Start a new session of Claude Code to load it.",
+            after_project="It asks you once whether to trust `.mcp.json`.",
         ),
         McpClient(
             "claude-desktop",
@@ -120,7 +127,8 @@ CLIENTS: Final = {
             variable="CODEX_HOME",
             program="codex",
             hold=TIMEOUT - 60,
-            after="Start a new session of Codex to load it. It reads the settings of a project only if it trusts that.",
+            after="Start a new session of Codex to load it.",
+            after_project="It reads the settings of this folder only if you trust the folder.",
         ),
         McpClient(
             "gemini",

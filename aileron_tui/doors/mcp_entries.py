@@ -86,7 +86,10 @@ def existing_start(client: McpClient, name: str, listed: JsonObject, env: Mappin
     """How the server of an entry is started, with its variables filled in. Raises SettingsFault."""
     if name not in listed:
         known = ", ".join(sorted(listed)) or "none"
-        raise SettingsFault(f"{client.title} has no MCP server named {name}", f"it has: {known}")
+        hint = (
+            f"Set up a new one by its command: `aileron-tui setup mcp --client {client.word} --name NAME -- COMMAND …`."
+        )
+        raise SettingsFault(f"{client.title} has no MCP server named {name}", f"it has: {known}", hint)
     entry = listed[name]
     if is_own(entry):
         hint = "Take that back with --undo first."

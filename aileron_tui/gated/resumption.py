@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import field
 from typing import Any, Final
 
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -35,7 +36,7 @@ class Resumed:
     calls: tuple[Pending[Any] | AsyncPending[Any], ...]
     unknown: tuple[EarlierCall, ...]
     other: tuple[EarlierCall, ...]
-    _report: Callable[[Outcome], None]
+    _report: Callable[[Outcome], None] = field(repr=False)
 
     def acknowledge(self) -> None:
         """Records that the outcome of the `unknown` calls stays unknown. They are not listed again."""

@@ -100,10 +100,12 @@ class LockFile:
 
     def _held_error(self) -> LedgerHeld:
         who = _fields(os.pread(self._file, _SIZE, 0))
-        words = "by another process"
+        words, hint = "by another process", "Stop that process, or wait until it ends."
         if who:
             words = f"by {who.get('role')}, process {who.get('pid')} on {who.get('host')} since {who.get('since')}"
-        return LedgerHeld("the ledger is locked", words, "Stop that process, or wait until it ends.")
+        if who.get("role") == "gate":
+            hint = "If that gate is just starting, try again once it says that it is ready. Else stop it first."
+        return LedgerHeld("the ledger is locked", words, hint)
 
 
 def noted_head(path: Path) -> Head | None:

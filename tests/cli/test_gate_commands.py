@@ -255,7 +255,7 @@ def test_deny_with_a_reason(call: Any) -> None:
 def test_a_waiting_call_says_how_to_get_its_result(call: Any) -> None:
     said = call("run", "send-draft", "--arg", "draft_id=r-18220")
     id_ = said.json["approval_id"]
-    assert said.err == f"Still waiting. Get the result with: aileron-tui result {id_} --wait 60\n"
+    assert said.err == f"Still waiting. Get the result with:\naileron-tui result {id_} --wait 60\n"
     waiting = call("result", id_)
     assert (waiting.code, waiting.out) == (75, "")
     assert f"aileron-tui result {id_} --wait 60" in waiting.err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, OK, USAGE
+from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, NOT_FOUND, OK, USAGE
 from aileron_tui.core.mcp_tools import definition_hash
 from aileron_tui.doors.known_servers import read_server, server_names
 from aileron_tui.doors.mcp_clients import CLIENTS
@@ -52,6 +52,9 @@ def test_a_server_is_pinned_and_its_entry_starts_the_proxy(
     answers.questions.clear()
     assert set_up("--name", "small", "--client", "claude") == OK
     assert not answers.questions
+    capsys.readouterr()
+    assert cli.main(["setup", "mcp", "--client", "codex", "--name", "small", "--undo"]) == NOT_FOUND
+    assert "`aileron-tui setup mcp --name small --undo` takes back everything" in capsys.readouterr().err
     assert cli.main(["setup", "mcp", "--name", "small", "--undo"]) == OK
     assert server_names(data) == ()
     assert not (home / ".claude.json").exists()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import RadioSet, TextArea
+from textual.widgets import Input, RadioSet, TextArea
 
 from aileron_tui.console.screens.edit import EditScreen, choices, why_not_editable
 from aileron_tui.console.themes import THEMES
@@ -110,6 +110,20 @@ async def test_there_is_no_empty_form(kind: str) -> None:
         assert app.came == []
         await press(pilot, "escape")
         assert app.came == [None]
+
+
+@pytest.mark.parametrize(("typed", "why"), [("maybe", "✗ force must be of type boolean"), ("", "✗ force is required")])
+@async_test
+async def test_a_value_that_cannot_be_keeps_the_form_open(typed: str, why: str) -> None:
+    one = request(1)
+    fields: JsonObject = {"inputs": [{"name": "force", "type": "boolean", "required": True}]}
+    app = Form(replace(one, fields=fields, prompt=replace(one.prompt, args={"force": False})))
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await pilot.pause()
+        app.screen.query_one(Input).value = typed
+        await press(pilot, "ctrl+s")
+        assert why in words(app)
+        assert app.came == []
 
 
 @async_test

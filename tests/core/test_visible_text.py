@@ -27,6 +27,7 @@ from aileron_tui.core.visible_text import (
     repeat_notice,
     short,
     visible,
+    wrap,
 )
 from tests.hostile import HOSTILE
 from tools.unicode_tables import shown, stacked
@@ -382,3 +383,25 @@ def test_the_module_loads_without_compiling_its_large_classes() -> None:
     program = "import aileron_tui.core.visible_text as t; print(t._class.cache_info().currsize)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"
+
+
+@pytest.mark.parametrize("width", range(10, 60))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The server is started once, to list its tools: npx -y SERVER /srv/files",
+        "  a  b   c    d     e      f",
+        "short " + "x" * 200 + " short",
+        "⟨U+202E RIGHT-TO-LEFT OVERRIDE⟩ a word ⟨U+202E RIGHT-TO-LEFT OVERRIDE⟩",
+    ],
+)
+def test_rows_of_words_lose_nothing_and_fit(text: str, width: int) -> None:
+    rows = list(wrap(Visible(text), width, "    ", words=True))
+    assert "".join([rows[0], *(row.removeprefix("    ") for row in rows[1:])]) == text
+    assert all(cells(row) <= max(width, 12) for row in rows)
+    assert all(row.strip() for row in rows) or "     " in text
+
+
+def test_a_row_ends_after_a_word() -> None:
+    rows = list(wrap(Visible("until its definition changes"), 24, "  ", words=True))
+    assert rows == ["until its definition ", "  changes"]

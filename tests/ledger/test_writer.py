@@ -195,8 +195,9 @@ def test_an_entry_too_large_is_refused_before_it_is_written(scene: Scene) -> Non
 
 
 def test_a_second_writer_is_told_who_holds_it(scene: Scene) -> None:
-    with pytest.raises(LedgerHeld, match=r"by gate, process \d+ on .+ since 20"):
+    with pytest.raises(LedgerHeld, match=r"by gate, process \d+ on .+ since 20") as held:
         SqliteLedger(scene.ledger.path, wait=0.05)
+    assert "just starting" in held.value.hint
 
 
 def test_a_second_writer_waits_for_the_first(scene: Scene) -> None:

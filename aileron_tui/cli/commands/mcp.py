@@ -16,7 +16,7 @@ LONGEST_HOLD: Final = 86_400
 SDK: Final = "mcp==2.3.0"
 
 _INSTALL: Final = f"Install aileron-tui with its extra: `pip install '.[mcp]'`, or add `{SDK}` to its environment."
-_BY_HAND: Final = (
+BY_HAND: Final = (
     "This is an MCP server, which an MCP client starts: it expects messages on standard input. ctrl+d ends it.\n"
 )
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         detail = f"the installed version does not fit: {error}"
         raise AileronError("the package mcp cannot be used", detail, _INSTALL) from None
     if sys.stdin.isatty():
-        sys.stderr.write(_BY_HAND)
+        sys.stderr.write(BY_HAND)
     access = GateAccess(options.agent, options.data, options.url, options.token_file)
     return serve(access, options.hold, take_standard_streams())
 

@@ -5,9 +5,11 @@ Every call of a tool is asked about, unless a rule allows it. Everything else is
 """
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.cli.commands.mcp import BY_HAND
 from aileron_tui.doors.mcp_proxy_process import DEFAULT_HOLD, ProxyOptions, bearer_from, run_proxy
 from aileron_tui.files.paths import paths
 
@@ -17,7 +19,7 @@ _LONGEST_HOLD: Final = 3600
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("--name", required=True, help="the name that the server was set up with")
-    parser.add_argument("--url", default="", metavar="U", help="the address of a server that is reached over HTTP")
+    parser.add_argument("--url", default="", metavar="URL", help="the address of a server that is reached over HTTP")
     parser.add_argument(
         "--bearer-env", default="", metavar="VARIABLE", help="the environment variable with the token for that server"
     )
@@ -30,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         f"of the client; default: {DEFAULT_HOLD}",
     )
     parser.add_argument("--data", metavar="DIR", help="the data folder of the gate, whatever the environment says")
-    parser.add_argument("--gate", default="", metavar="U", help="the gate to ask; default: the gate of this home")
+    parser.add_argument("--gate", default="", metavar="URL", help="the gate to ask; default: the gate of this home")
     parser.add_argument("--token-file", metavar="FILE", help="the token file; default: that of the server's agent")
     parser.add_argument(
         "command", metavar="COMMAND", nargs="*", help="the server's command, after `--`; default: that of the setup"
@@ -39,6 +41,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs until the client or the server is gone; returns the exit code of the server."""
+    if sys.stdin.isatty():
+        sys.stderr.write(BY_HAND)
     return run_proxy(
         ProxyOptions(
             options.name,
@@ -55,5 +59,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _seconds(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= _LONGEST_HOLD):
-        raise argparse.ArgumentTypeError(f"it must be a number of seconds from 1 to {_LONGEST_HOLD}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of seconds from 1 to {_LONGEST_HOLD:,}")
     return int(text)

@@ -1,6 +1,9 @@
 """Fetch the result of a call as an agent does, by the id that the gate gave it.
 
 For a tool call this is the answer. An approval is handed over once, to whoever fetches it first.
+
+It exits with 0 if the call ran or is allowed, 1 if it failed, 3 if it was denied, 4 if nobody answered, 5 if there is
+no such request, 6 if nobody knows whether it ran, and 75 if it has not ended.
 """
 
 import argparse
@@ -10,7 +13,7 @@ import time
 from typing import Final
 
 from aileron_tui.cli import agent_calls
-from aileron_tui.cli.agent_calls import exit_code, is_unfinished, normalized, result_command, wait_for_result
+from aileron_tui.cli.agent_calls import exit_code, is_unfinished, normalized, say_waiting, wait_for_result
 from aileron_tui.cli.exit_codes import NOT_FOUND
 from aileron_tui.cli.output import print_error, print_json, print_lines, write, write_error
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -51,7 +54,7 @@ def _print(answer: JsonObject, options: argparse.Namespace) -> None:
     """Prints what the call returned, or says on standard error why there is nothing."""
     if is_unfinished(answer):
         state = "It was approved and is running." if answer["status"] == "running" else "Still waiting for approval."
-        write(sys.stderr, f"{state} Get the result with: {inline(result_command(options.id, options))}")
+        say_waiting(state, options.id, options)
         return
     match answer:
         case {"status": "completed", "result": result}:

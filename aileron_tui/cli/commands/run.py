@@ -1,19 +1,21 @@
-"""Call an action as an agent does, and print the result as JSON."""
+"""Call an action as an agent does, and print the result as JSON.
+
+It exits with 0 if it ran, 1 if it failed, 2 if the inputs are wrong, 3 if it was denied, 4 if nobody answered, 6 if
+nobody knows whether it ran, and 75 if it has not ended.
+"""
 
 import argparse
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.cli import action_inputs, agent_calls
-from aileron_tui.cli.agent_calls import exit_code, is_unfinished, normalized, result_command, wait_for_result
+from aileron_tui.cli.agent_calls import exit_code, is_unfinished, normalized, say_waiting, wait_for_result
 from aileron_tui.cli.exit_codes import USAGE
-from aileron_tui.cli.output import print_json, write, write_error
+from aileron_tui.cli.output import print_json, write_error
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
-from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.gate_client import LONGEST_WAIT, AgentClient
 
 SESSION_VARIABLE: Final = "AILERON_SESSION_ID"
@@ -43,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     print_json(answer)
     id_ = answer.get("approval_id")
     if is_unfinished(answer) and isinstance(id_, str):
-        write(sys.stderr, f"Still waiting. Get the result with: {inline(result_command(id_, options))}")
+        say_waiting("Still waiting.", id_, options)
     return exit_code(answer)
 
 

@@ -20,8 +20,7 @@ from aileron_tui.core.visible_text import short, visible
 
 _MAX_INPUT_LENGTH: Final = 60
 _MAX_TYPED_LENGTH: Final = 10_000
-
-
+_LONGEST_LABEL: Final = 40
 _LONGEST_REASON: Final = 120
 
 
@@ -101,14 +100,24 @@ class EditScreen(Dialog[JsonObject | None]):
             name = str(field.get("name"))
             try:
                 untouched = name in self._edits and text == self._initial_text(field)
-                edits[name] = self._edits[name] if untouched else parse_value(text, str(field.get("type")))
+                value = self._edits[name] if untouched else parse_value(text, str(field.get("type")))
             except JsonError:
-                self.say(foreign_line(f"✗ field {number + 1} must be of type {field.get('type')}", "$text-error"))
+                self._refuse(field, f"must be of type {field.get('type')}")
                 return
+            if value is None and field.get("required"):
+                self._refuse(field, "is required")
+                return
+            edits[name] = value
         if not edits:
             self.say(trusted("nothing was changed", "$text-warning"))
             return
         self.dismiss(edits)
+
+    def _refuse(self, field: dict[str, Any], why: str) -> None:
+        """Says what is wrong with a field; the form stays open."""
+        label = str(field.get("label") or field.get("name"))
+        label = label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…"
+        self.say(foreign_line(f"✗ {label} {why}", "$text-error"))
 
     def _original_text(self, field: dict[str, Any]) -> str:
         return _as_text(self._request.prompt.args.get(str(field.get("name"))))

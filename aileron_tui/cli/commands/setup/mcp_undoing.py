@@ -16,6 +16,7 @@ from aileron_tui.doors.setup_plan import SetupContext
 from aileron_tui.doors.setup_record import SetupRecord, read_records
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
+from aileron_tui.files.policy_files import policy_path
 
 
 def run(options: argparse.Namespace, context: SetupContext) -> int:
@@ -33,7 +34,10 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     if not chosen and (options.client or not pinned):
         where = f"in {CLIENTS[options.client].title}" if options.client else "here"
         title = "aileron-tui mcp" if name == OWN else f"the MCP server {name}"
-        write_error(f"{title} was not set up {where}{' for this folder' if folder else ''}")
+        known = pinned or of_server
+        words = "setup mcp" if name == OWN else f"setup mcp --name {name}"
+        hint = f"`aileron-tui {words} --undo` takes back everything that was set up for it." if known else ""
+        write_error(f"{title} was not set up {where}{' for this folder' if folder else ''}", hint)
         return NOT_FOUND
     last = len(chosen) == len(of_server)
     if not chosen:
@@ -44,7 +48,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     if pinned and last:
         server_path(here.data, name).unlink(missing_ok=True)
         server_path(here.data, name).with_suffix(".lock").unlink(missing_ok=True)
-        print_lines(f"The pinned tools of {name} are forgotten.")
+        print_lines(f"The pinned tools of {name} are forgotten.", *_kept_policy(name))
     agents = sorted({record.agent for _, record in chosen}) or [context.agent]
     for agent in agents:
         print_lines(
@@ -52,6 +56,11 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
             f"  `aileron-tui agent revoke {agent}` revokes it for good; its name cannot be used again.",
         )
     return OK
+
+
+def _kept_policy(server: str) -> list[str]:
+    path = policy_path(server)
+    return [f"Its policy is kept: {inline(str(path))}"] if path.exists() else []
 
 
 def _found(record: SetupRecord, server: str) -> McpName | None:

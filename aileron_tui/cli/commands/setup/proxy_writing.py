@@ -184,7 +184,7 @@ def _chosen_rules(access: AgentAccess) -> tuple[Rule, ...]:
 def _report(target: _Target, server: KnownServer) -> None:
     print_lines(f"The tools of {server.name} are pinned, and {server.agent} asks the gate about each call.")
     if target.client:
-        print_lines(target.client.after.format(title=target.client.title))
+        print_lines(target.client.next_step(project=target.context.project))
         return
     print_lines("Put this into the settings of your client, instead of the server itself:", "")
     sys.stdout.write(entry_text(server.name, proxied_words(target.context, server.name, target.start)))

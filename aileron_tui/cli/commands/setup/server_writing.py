@@ -54,5 +54,5 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     with unlocked_key(options.key) as key:
         give_access(gate_ledger(), access, (), key)
         write_recorded(here.data, mcp_record(name, context), chosen, known)
-    print_lines(client.after.format(title=client.title), "The actions of the gate are its tools while the gate runs.")
+    print_lines(client.next_step(project=context.project), "The actions of the gate are its tools while the gate runs.")
     return OK if options.no_check else tried(ServerStart(words), {})

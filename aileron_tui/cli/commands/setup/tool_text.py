@@ -20,7 +20,9 @@ def tell_tools(tools: Iterable[PinnedTool]) -> None:
     """Writes each tool with what the server says about it. Only the server's own words begin with `>`."""
     for tool in tools:
         found = hints(tool.definition)
-        says = " says that it only reads" if found.read_only else " says that it destroys" if found.destructive else ""
+        says = (
+            " says that it only reads" if found.read_only else " says that it may destroy" if found.destructive else ""
+        )
         tell(f"  {quoted(tool.name)}{says}")
         description = tool.definition.get("description")
         if isinstance(description, str) and description:

@@ -42,7 +42,7 @@ def take_back_all(data: Path, records: tuple[SetupRecord, ...]) -> None:
     shown = [undone(file, read_text(Path(file.path))) for record in records for file in record.files]
     for plan in shown:
         tell(*diff_lines(plan.record.path, plan.before, plan.after))
-    if any(plan.before != plan.after for plan in shown) and not said_yes("Write this?"):
+    if any(plan.before != plan.after for plan in shown) and not said_yes("Take this back?"):
         raise NotDecided("nothing was changed")
     for record in records:
         for file in record.files:
