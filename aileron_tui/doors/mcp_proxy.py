@@ -32,6 +32,7 @@ from aileron_tui.core.mcp_messages import (
     read_client_line,
     read_server_line,
     tool_error_line,
+    without_returns,
     written,
 )
 from aileron_tui.doors.mcp_gated_calls import Asker, GatedCalls, ProxySetting
@@ -164,7 +165,7 @@ class McpProxy:
         messages = read_server_line(line)
         passed = [self._passed(message, line) for message in messages]
         if passed.count(None) == len(passed):
-            self._lines.to_client(line + end)
+            self._lines.to_client(without_returns(line) + end)
             return
         for message, instead in zip(messages, passed, strict=True):
             if instead is None and message.body is not None:
@@ -175,7 +176,7 @@ class McpProxy:
     def _passed(self, message: ServerMessage, line: bytes) -> bytes | None:
         """None if a message is passed on as it is; otherwise what is sent instead, which may be nothing."""
         if message.body is None:
-            if b"{" in line and self._is_listing():  # it may be a list of tools that only the client can read
+            if b"{" in line:  # it may be a response or a list of tools that only the client can read
                 self._lines.note("a line of the server cannot be read and was dropped")
                 return b""
             return None
@@ -184,9 +185,6 @@ class McpProxy:
         if message.method == LIST_CHANGED:
             self._listings.changed()
         return None
-
-    def _is_listing(self) -> bool:
-        return any(isinstance(sent, _Sent) and sent.cursor is not None for sent in self._open.values())
 
     def _response(self, message: ServerMessage, line: bytes) -> bytes | None:
         body = message.body or {}
