@@ -107,6 +107,11 @@ class ProxyLoop:
         with suppress(BlockingIOError):
             os.write(self._wake, b"\0")
 
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits for the client that it should be sent no more."""
+        return self._client.is_full
+
     # running
 
     def run(self, messages: Messages, server: ServerProcess | RemoteServer | None) -> int:
