@@ -121,23 +121,31 @@ class Far:
 
 
 @contextmanager
-def far(reply: Reply, bearer: str = "") -> Iterator[Far]:
-    """A server that listens on this machine."""
+def listening(reply: Reply) -> Iterator[tuple[str, list[tuple[str, dict[str, str], JsonObject]]]]:
+    """A server that listens on this machine: its URL, and what arrives there."""
     received: list[tuple[str, dict[str, str], JsonObject]] = []
     handler = type("Own", (Handler,), {"reply": staticmethod(reply), "received": received})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
-        listening.daemon_threads = True
-        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as made:
+        made.daemon_threads = True
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
+        try:
+            yield f"http://127.0.0.1:{made.server_address[1]}/mcp", received
+        finally:
+            made.shutdown()
+            thread.join()
+
+
+@contextmanager
+def far(reply: Reply, bearer: str = "") -> Iterator[Far]:
+    """The proxy's side of a server that listens on this machine."""
+    with listening(reply) as (url, received):
         made = Far.__new__(Far)
-        url = f"http://127.0.0.1:{listening.server_address[1]}/mcp"
         Far.__init__(made, HttpServer(url, bearer, made, made), received)
         try:
             yield made
         finally:
             made.server.close()
-            listening.shutdown()
-            thread.join()
 
 
 def ok(handler: Handler, body: JsonObject) -> None:
