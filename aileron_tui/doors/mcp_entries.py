@@ -16,6 +16,7 @@ from aileron_tui.doors.settings_findings import SettingsFault, at, texts
 
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _ENVIRONMENTS: Final = ("env", "environment")
+_URLS: Final = ("httpUrl", "url", "serverUrl", "tcp")
 _SECRETS: Final = ("headers", "http_headers", "env_http_headers", "headersHelper", "oauth", "bearer_token_env_var")
 
 
@@ -89,6 +90,10 @@ def existing_start(client: McpClient, name: str, listed: JsonObject, env: Mappin
     if not words and not url:
         hint = "Fix it, then try again."
         raise SettingsFault(f"the server {name} of {client.title} has no command and no URL", hint=hint)
+    if words and (other := next((key for key in _URLS if at(entry, key)), "")):
+        hint = f"Remove {other} or the command from its entry, then try again."
+        detail = f"it also has {other}, and {client.title} might go there without the gate"
+        raise SettingsFault(f"the server {name} of {client.title} has a command", detail, hint)
     filled = _Filled(name, client.title, env)
     return ServerStart(
         tuple(map(filled.text, words)),
