@@ -71,7 +71,6 @@ class _Sent:
         self.held = held
         self.grant = grant
         self.cursor = cursor
-        self.is_cancelled = False
         self.is_plain = grant is None and cursor is None
 
 
@@ -114,8 +113,7 @@ class McpProxy:
         key = id_key(message.id)
         if key is None or self._own.owns(message.id):
             raise BadMessage(INVALID_REQUEST, "the id cannot be used")
-        earlier = self._open.get(key)
-        if earlier is not None and not (isinstance(earlier, _Sent) and earlier.is_cancelled and not earlier.grant):
+        if key in self._open:  # also if it was cancelled: its answer may come later, and would count for this one
             raise BadMessage(INVALID_REQUEST, "a request with the same id has not been answered yet")
         if len(self._open) >= _MOST_OPEN:
             raise BadMessage(INVALID_REQUEST, "too many requests have not been answered yet", message.id)
@@ -148,10 +146,8 @@ class McpProxy:
             del self._open[key]
             self._calls.cancel(found)
             return False
-        if found is not None:
-            found.is_cancelled = True
-            if found.grant is not None:
-                self._cancelled[key] = time.monotonic() + _CANCEL_SECONDS
+        if found is not None and found.grant is not None:
+            self._cancelled[key] = time.monotonic() + _CANCEL_SECONDS
         return True
 
     # from the server
@@ -258,8 +254,9 @@ class McpProxy:
             return
         for key in [key for key, end in self._cancelled.items() if end <= now]:
             del self._cancelled[key]
-            sent = self._open.pop(key, None)
+            sent = self._open.get(key)
             if isinstance(sent, _Sent) and sent.grant is not None:
+                self._open[key] = _Sent()  # its answer may still come
                 self._asker.report(sent.grant.id, sent.grant.args, f"the client cancelled the call: {UNKNOWN}")
 
     def next_time(self, now: float) -> float:

@@ -142,6 +142,24 @@ def test_an_id_can_be_used_again_only_after_its_answer(proxy: Harness) -> None:
     assert len(proxy.server) == 1
 
 
+@pytest.mark.parametrize("is_call", [False, True])
+def test_the_answer_to_a_cancelled_request_counts_for_no_other_call(proxy: Harness, is_call: bool) -> None:
+    if is_call:
+        proxy.call(1)
+        proxy.gate.asked[0].allow()
+    else:
+        proxy.request(1, "resources/read", uri="a")
+    proxy.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    proxy.later(6)
+    before = len(proxy.gate.asked), len(proxy.gate.reports)
+    proxy.call(1, text="another")
+    assert "same id" in proxy.answer()["error"]["message"]
+    proxy.result(1, {"content": []})
+    assert (len(proxy.gate.asked), len(proxy.gate.reports)) == before
+    proxy.call(1, text="another")
+    assert len(proxy.gate.asked) == before[0] + 1
+
+
 @pytest.mark.parametrize("id_", [1, "1", 1.0, "1.0", " 1", True, [1], None])
 def test_a_server_cannot_answer_a_call_that_it_does_not_have(proxy: Harness, id_: Any) -> None:
     proxy.call(1)
