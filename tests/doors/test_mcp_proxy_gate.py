@@ -156,6 +156,30 @@ def test_a_rule_allows_a_call_and_only_that_definition(env: GateEnv) -> None:
     run_async(work())
 
 
+@pytest.mark.parametrize(
+    "member", [{"inputResponses": {"a": {"action": "accept"}}}, {"requestState": "x"}, {"task": {}}]
+)
+def test_no_rule_allows_members_beside_the_arguments(env: GateEnv, member: dict[str, Any]) -> None:
+    async def work() -> None:
+        async with behind(env) as proxy:
+            proxy.talk.call(1, "read", a=1)
+            item = await proxy.item()
+            found = (await offers(proxy.served.gate, item["id"])).offers
+            await make(env, proxy.served.gate, next(one.rule for one in found if one.rule.reach is RuleReach.ANY))
+            await decide(proxy.served, item, Verdict.DENY)
+            await proxy.text()
+            proxy.talk.call(2, "read", a=2)
+            await proxy.text()
+            proxy.talk.request(3, "tools/call", name="read", arguments={"a": 1}, **member)
+            item = await proxy.item()
+            assert not (await offers(proxy.served.gate, item["id"])).offers
+            await decide(proxy.served, item, Verdict.DENY)
+            assert "denied" in str(await proxy.message())
+        verified(env)
+
+    run_async(work())
+
+
 def test_a_server_that_dies_with_the_call_leaves_the_outcome_unknown(env: GateEnv) -> None:
     async def work() -> None:
         async with behind(env, "crash") as proxy:
