@@ -15,7 +15,8 @@ from typing import Final
 from aileron_tui.doors.known_servers import KnownServer, write_server
 from benchmarks._result import Result, against
 
-CALLS: Final = 3000
+CALLS: Final = 2000
+RUNS: Final = 5
 STARTS: Final = 15
 LIMIT: Final = 1.5
 _ROUND: Final = 100
@@ -88,16 +89,21 @@ def measure() -> Iterator[Result]:
 
 
 def _calls(commands: tuple[list[str], list[str]]) -> Result:
+    """The best of several runs: which processor a process gets, and who shares it, counts more than what it does."""
+    ours, base = (min(times) for times in zip(*(_run(commands) for _ in range(RUNS)), strict=True))
+    note = f"{ours * 1e6:.0f} µs and {base * 1e6:.0f} µs"
+    return against("MCP request through the proxy / through a bare pipe", ours, base, LIMIT, note)
+
+
+def _run(commands: tuple[list[str], list[str]]) -> list[float]:
+    """The first decile of the seconds that a request takes, for each command."""
     times: tuple[list[float], list[float]] = ([], [])
     with ExitStack() as stack:
         clients = [stack.enter_context(_Client(command)) for command in commands]
         for start in range(0, CALLS, _ROUND):
             for client, into in zip(clients, times, strict=True):
                 into.extend(client.call(number) for number in range(start, start + _ROUND))
-    # Each hop wakes another process, so whatever else runs here would count most in a median.
-    ours, base = (statistics.quantiles(some[_ROUND:], n=10)[0] for some in times)
-    note = f"{ours * 1e6:.0f} µs and {base * 1e6:.0f} µs"
-    return against("MCP request through the proxy / through a bare pipe", ours, base, LIMIT, note)
+    return [statistics.quantiles(some[_ROUND:], n=10)[0] for some in times]
 
 
 def _starts(commands: tuple[list[str], list[str]]) -> Result:

@@ -13,6 +13,7 @@ from aileron_tui.core.tool_changes import tool_changes
 from aileron_tui.doors.agent_programs import check_command
 from aileron_tui.doors.executor import approvers_of
 from aileron_tui.doors.known_servers import KnownServer, read_server, server_names
+from aileron_tui.doors.mcp_clients import CLIENTS
 from aileron_tui.doors.mcp_entries import ServerStart, entries, existing_start, filled_words, start_words
 from aileron_tui.doors.mcp_listing import listed_tools
 from aileron_tui.doors.mcp_setup import McpName, changed_client, proxy_words, read_name, server_words
@@ -78,7 +79,7 @@ def _starts_another(here: Paths, name: McpName, words: tuple[str, ...], env: Map
     """Whether the words after those of the proxy start another server than the one whose tools were pinned."""
     try:
         known = read_server(here.data, name.server)
-        filled = filled_words(words, env)
+        filled = filled_words(CLIENTS[name.client], words, env)
     except AileronError:
         return False  # other checks say so
     return filled not in ((), ("--", *known.command), ("--url", known.url))

@@ -60,7 +60,7 @@ HARMLESS_REQUESTS: Final = frozenset(
 )
 """Requests that, by the protocol, do nothing but read, negotiate or end something. All others are asked about."""
 
-_PLAIN: Final = HARMLESS_REQUESTS - {LIST, INITIALIZE}
+_PLAIN: Final = frozenset(method.encode() for method in HARMLESS_REQUESTS - {LIST, INITIALIZE})
 
 HARMLESS_NOTIFICATIONS: Final = frozenset(
     {INITIALIZED, CANCELLED, PROGRESS, "notifications/roots/list_changed", "notifications/tasks/status"}
@@ -198,8 +198,8 @@ def plain_request(line: bytes) -> tuple[str, RequestId] | None:
     found = _REQUESTS[line.startswith(b'{"m')].match(line)
     if found is None:
         return None
-    number, text, method = found["number"], found["text"], found["method"]
-    if method.decode() not in _PLAIN:
+    number, text, method = found.group("number", "text", "method")
+    if method not in _PLAIN:
         return None
     return ("number", int(number)) if number else ("text", text.decode())
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # a surface draws its first frame before it has a prompt to s
     from aileron_tui.core.prompt import Prompt
 
 DECISION_LIFETIME: Final = timedelta(minutes=2)
+RESUMING_LIFETIME: Final = timedelta(minutes=15)
+"""How long an approval is valid for a program that may come back for it after a crash."""
+
 THE_DAEMON: Final = "the daemon"
 
 
@@ -168,6 +171,7 @@ class Request:
         """The statement to sign for a decision on exactly this prompt."""
         if verdict is Verdict.APPROVE and self.deny_only:
             raise AileronError("this request cannot be approved here", self.deny_only, "Deny it, or answer elsewhere.")
+        lifetime = RESUMING_LIFETIME if self.fields.get("resumable") is True else DECISION_LIFETIME
         return Statement(
             request=self.id,
             instance=self.instance,
@@ -179,7 +183,7 @@ class Request:
             reason=reason,
             surface=surface,
             time=timestamp(now.astimezone(UTC)),
-            expires=timestamp(now.astimezone(UTC) + DECISION_LIFETIME),
+            expires=timestamp(now.astimezone(UTC) + lifetime),
             nonce=urandom(16).hex(),
             head=self.head,
         )

@@ -18,7 +18,7 @@ from aileron_tui.core.prompt import bound_digest
 from aileron_tui.core.rule import Rule, RuleVerdict
 from aileron_tui.core.rule_change import PAYLOAD_TYPE, read_signed_change
 from aileron_tui.core.rule_match import RuleCall, covers, is_over, obstacle
-from aileron_tui.core.times import utc_now
+from aileron_tui.core.times import moment, utc_now
 from aileron_tui.core.tool_call import ToolCall
 from aileron_tui.files.agent_tokens import approvers_path
 from aileron_tui.files.private_files import PrivateFileError, read_private
@@ -53,7 +53,7 @@ class GrantCheck:
         self._agent = agent
         self._approvers = approvers
         self._clock = clock
-        self._nonces: set[str] = set()
+        self._nonces: dict[str, datetime] = {}
         self._rules: dict[bytes, Rule] = {}
 
     def args(
@@ -97,7 +97,9 @@ class GrantCheck:
             raise GrantRefused("the decision is a denial")
         if canonical(call.args | (statement.edits or {})) != canonical(args):
             raise GrantRefused("the args are not those that were approved")
-        self._nonces.add(statement.nonce)
+        now = self._clock()
+        self._nonces = {nonce: end for nonce, end in self._nonces.items() if end > now}  # others are refused anyway
+        self._nonces[statement.nonce] = moment(statement.expires)
 
     def _check_rule(self, envelope: Json, call: ToolCall) -> None:
         """Checks a rule, and runs the matcher again. What the gate read for the operator is not known here."""

@@ -28,6 +28,10 @@ class ServerFault(AileronError):
     """An MCP server that is not set up, or whose file cannot be read."""
 
 
+class DamagedServer(ServerFault):
+    """An MCP server whose file is damaged. Setting it up again writes a new one."""
+
+
 @dataclass(frozen=True, slots=True)
 class KnownServer:
     """One MCP server. It has a command or a URL.
@@ -71,7 +75,7 @@ def read_server(data: Path, name: str) -> KnownServer:
     try:
         return _server(name, read_object(read_private(path, _LARGEST), _LIMITS))
     except JsonError as error:
-        raise ServerFault(f"{path} cannot be read", str(error), hint) from None
+        raise DamagedServer(f"{path} cannot be read", str(error), hint) from None
     except PrivateFileError as error:
         raise ServerFault(f"the file of the MCP server {name} cannot be used", str(error), error.hint) from None
 

@@ -14,7 +14,18 @@ from aileron_tui.doors.agent_programs import ENV
 from aileron_tui.doors.mcp_clients import McpClient
 from aileron_tui.doors.settings_findings import SettingsFault, at, texts
 
-_VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLES: Final = {
+    "claude": r"\$\{(?P<name>NAME)(?::-(?P<default>[^}]*))?\}",
+    "gemini": r"\$(?P<brace>\{)?(?P<name>NAME)(?(brace)\})",
+    "opencode": r"\{env:(?P<name>NAME)\}",
+    "vscode": r"\$\{env:(?P<name>NAME)\}",
+    "cursor": r"\$\{env:(?P<name>NAME)\}",
+}
+"""How entries refer to variables, by client. The others take everything as it is written."""
+
+_OTHER: Final = re.compile(r"\$?\{[^{}]*:[^{}]*\}|\$\{[^{}]*\}?")
+"""What a client may fill in from elsewhere, such as a question to its user."""
+
 _ENVIRONMENTS: Final = ("env", "environment")
 _URLS: Final = ("httpUrl", "url", "serverUrl", "tcp")
 _SECRETS: Final = ("headers", "http_headers", "env_http_headers", "headersHelper", "oauth", "bearer_token_env_var")
@@ -94,7 +105,7 @@ def existing_start(client: McpClient, name: str, listed: JsonObject, env: Mappin
         hint = f"Remove {other} or the command from its entry, then try again."
         detail = f"it also has {other}, and {client.title} might go there without the gate"
         raise SettingsFault(f"the server {name} of {client.title} has a command", detail, hint)
-    filled = _Filled(name, client.title, env)
+    filled = _Filled(name, client, env)
     return ServerStart(
         tuple(map(filled.text, words)),
         "" if words else filled.text(url),
@@ -103,9 +114,9 @@ def existing_start(client: McpClient, name: str, listed: JsonObject, env: Mappin
     )
 
 
-def filled_words(words: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, ...]:
+def filled_words(client: McpClient, words: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, ...]:
     """Words of an entry with the values of their variables. Raises SettingsFault if one is not known here."""
-    return tuple(map(_Filled("", "the client", env).text, words))
+    return tuple(map(_Filled("", client, env).text, words))
 
 
 def new_entry(client: McpClient, name: str, words: tuple[str, ...]) -> tuple[Wanted, ...]:
@@ -133,21 +144,23 @@ class _Filled:
     """Fills in the variables of an entry, as its client would."""
 
     name: str
-    title: str
+    client: McpClient
     env: Mapping[str, str]
 
     def text(self, text: str) -> str:
         """The text with the values of variables. Raises SettingsFault if one is not known here."""
-        filled = _VARIABLE.sub(self._value, text)
-        if "${" in _VARIABLE.sub("", text):
+        if (pattern := _VARIABLES.get(self.client.word)) is None:
+            return text
+        variable = re.compile(pattern.replace("NAME", "[A-Za-z_][A-Za-z0-9_]*"))
+        if odd := _OTHER.search(variable.sub("", text)):
             hint = "Write the value itself there, or use --name and the command."
-            raise SettingsFault(f"only {self.title} can start the server {self.name}", f"it has {text!r}", hint)
-        return filled
+            raise SettingsFault(f"only {self.client.title} can start the server {self.name}", f"it has {odd[0]}", hint)
+        return variable.sub(self._value, text)
 
     def _value(self, found: re.Match[str]) -> str:
-        default: str | None = found[2]
-        value = self.env.get(found[1], default)
+        name = found["name"]
+        value: str | None = self.env.get(name, found.groupdict().get("default"))
         if value is None:
-            hint = f"Set {found[1]} here too, then try again."
-            raise SettingsFault(f"the server {self.name} needs the variable {found[1]}", "it is not set here", hint)
+            hint = f"Set {name} here too, then try again."
+            raise SettingsFault(f"the server {self.name} needs the variable {name}", "it is not set here", hint)
         return value

@@ -14,7 +14,6 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.mcp_calls import AskedCall, protocol_meta
 from aileron_tui.core.mcp_listings import ToolFault, ToolListings, definition_change
 from aileron_tui.core.mcp_tools import PinnedTool, hints, tool_named
-from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.known_servers import KnownServer, pin_tool, read_server
 from aileron_tui.doors.mcp_held_call import HeldCall, still_waiting
@@ -200,7 +199,7 @@ class GatedCalls:
             claims["preview"] = held.preview.fields()
         if held.tool is not None and hints(held.tool.definition).destructive:
             claims |= {"risk": "high", "risk_reason": "the server says that this tool is destructive"}
-        elif self._previews.risk(held.asked.tool) is RiskLevel.HIGH:
+        elif self._previews.is_high(held.asked.tool):
             claims |= {"risk": "high", "risk_reason": "your policy for this server says so"}
         return claims
 

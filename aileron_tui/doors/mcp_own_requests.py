@@ -3,7 +3,7 @@
 Their ids are random, so no client uses them, and no client ever sees their replies.
 """
 
-import secrets
+import os
 import time
 from collections.abc import Callable
 from typing import Final
@@ -35,7 +35,7 @@ class OwnRequests:
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
-        self._prefix = f"aileron-{secrets.token_hex(8)}-"
+        self._prefix = f"aileron-{os.urandom(8).hex()}-"
         self._count = 0
         self._open: dict[str, tuple[float, Then]] = {}
 

@@ -2,17 +2,19 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.mcp_calls import AskedCall, protocol_meta
 from aileron_tui.core.mcp_listings import ToolFault, ToolListings
 from aileron_tui.core.mcp_messages import CALL
 from aileron_tui.core.mcp_tools import PinnedTool, hints
-from aileron_tui.core.prompt import PreviewResult
-from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.mcp_own_requests import OwnListing, OwnReply, OwnRequests
+
+if TYPE_CHECKING:
+    from aileron_tui.core.prompt import PreviewResult
+    from aileron_tui.core.risk import RiskLevel
 
 PREVIEW_SECONDS: Final = 5.0
 FRESH_SECONDS: Final = 10.0
@@ -25,10 +27,10 @@ class Policy(Protocol):
     def preview_call(self, tool: str, args: JsonObject) -> tuple[str, JsonObject] | None:
         """The tool to call as a preview, and its args."""
 
-    def preview_result(self, tool: str, result: JsonObject) -> PreviewResult:
+    def preview_result(self, tool: str, result: JsonObject) -> "PreviewResult":
         """What the operator is shown of its result."""
 
-    def risk(self, tool: str) -> RiskLevel | None:
+    def risk(self, tool: str) -> "RiskLevel | None":
         """The least risk of a call."""
 
 
@@ -37,7 +39,7 @@ class Preview:
     """What a preview tool returned, and when. `call` is what was called for it."""
 
     call: tuple[str, JsonObject]
-    result: PreviewResult
+    result: "PreviewResult"
     at: float
 
     def fields(self) -> JsonObject:
@@ -75,9 +77,9 @@ class Previews:
         self._listings = listings
         self._pins = pins
 
-    def risk(self, tool: str) -> RiskLevel | None:
-        """The least risk that the policy gives a call of this tool."""
-        return self._policy.risk(tool) if self._policy else None
+    def is_high(self, tool: str) -> bool:
+        """Whether the policy says that a call of this tool is of high risk."""
+        return self._policy is not None and self._policy.risk(tool) == "high"
 
     def call_for(self, tool: str, args: JsonObject) -> tuple[str, JsonObject] | None:
         """What is called to preview a call, None if nothing is."""
@@ -90,6 +92,8 @@ class Previews:
         if call is None or policy is None:
             then(None)
             return
+        from aileron_tui.core.prompt import PreviewResult  # noqa: PLC0415  # the proxy must start fast
+
         name, preview_args = call
         meta = protocol_meta(asked.meta, with_token=False)
 

@@ -67,6 +67,8 @@ class Lines(Protocol):
 class _Sent:
     """A request of the client that the server has. A gated call has a grant."""
 
+    __slots__ = ("cursor", "grant", "held", "is_cancelled", "is_plain")
+
     def __init__(self, held: HeldCall | None = None, grant: Allowed | None = None, cursor: str | None = None) -> None:
         self.held = held
         self.grant = grant
@@ -200,7 +202,8 @@ class McpProxy:
         del self._open[key]
         if sent.grant is not None:
             self._cancelled.pop(key, None)
-            self._asker.report(sent.grant.id, sent.grant.args, _failure(body))
+            if not _has_only_begun(body):  # then its end is not reported, and it stays handed over
+                self._asker.report(sent.grant.id, sent.grant.args, _failure(body))
         return self._list(key[1], sent.cursor, message, line) if sent.cursor is not None else None
 
     def _list(self, id_: RequestId, cursor: str, message: ServerMessage, line: bytes) -> bytes | None:
@@ -266,7 +269,7 @@ class McpProxy:
     @property
     def is_timed(self) -> bool:
         """Whether `tick` will ever have something to do, as things are now."""
-        return self._calls.is_timed or self._own.is_timed or bool(self._cancelled)
+        return bool(self._cancelled) or self._calls.is_timed or self._own.is_timed
 
     def client_left(self) -> None:
         """The client is gone: withdraws what waits."""
@@ -306,6 +309,12 @@ class McpProxy:
 
 def _key(id_: RequestId) -> IdKey:
     return ("text", id_) if isinstance(id_, str) else ("number", id_)
+
+
+def _has_only_begun(body: JsonObject) -> bool:
+    """Whether a server answered with a task that it goes on working on."""
+    result = body.get("result")
+    return isinstance(result, dict) and (isinstance(result.get("task"), dict) or result.get("resultType") == "task")
 
 
 def _failure(body: JsonObject) -> str:

@@ -78,8 +78,7 @@ class ProxyLoop:
         self._has_output = False
         self._end = _NEVER
         self._is_ending = True
-        self._polled_for: tuple[bool, ...] = ()
-        self._waiting = select.poll()
+        self._usual: select.poll | None = None
 
     # what messages need
 
@@ -170,25 +169,25 @@ class ProxyLoop:
                 self._child.writer.close()
 
     def _poll(self, wait: float | None) -> list[tuple[int, int]]:
-        """Waits for whatever can be read or written. The list of that is made anew only when it changes."""
+        """Waits for whatever can be read or written."""
         child, client = self._child, self._client
-        reads_client = self._is_reading and not (child is not None and child.writer.is_full)
-        reads_server = child is not None and self._has_output and not client.is_full
-        writes_server = child is not None and not child.writer.is_empty
-        wanted = (reads_client, client.is_closed, client.is_empty, reads_server, writes_server)
-        if wanted != self._polled_for:
-            self._polled_for = wanted
-            self._waiting = poll = select.poll()
-            poll.register(self._wakes, select.POLLIN)
-            if reads_client:
-                poll.register(_INPUT, select.POLLIN)
-            if not client.is_closed:
-                poll.register(client.descriptor, 0 if client.is_empty else select.POLLOUT)
-            if child is not None and reads_server:
+        is_usual = not (self._is_ending or client.size or (child is not None and child.writer.size))
+        if is_usual and self._usual is not None:
+            return self._usual.poll(wait)
+        poll = select.poll()
+        poll.register(self._wakes, select.POLLIN)
+        if self._is_reading and not (child is not None and child.writer.is_full):
+            poll.register(_INPUT, select.POLLIN)
+        if not client.is_closed:
+            poll.register(client.descriptor, select.POLLOUT if client.size else 0)
+        if child is not None:
+            if self._has_output and not client.is_full:
                 poll.register(child.output, select.POLLIN)
-            if child is not None and writes_server:
+            if child.writer.size:
                 poll.register(child.writer.descriptor, select.POLLOUT)
-        return self._waiting.poll(wait)
+        if is_usual:
+            self._usual = poll
+        return poll.poll(wait)
 
     def _handle(self, descriptor: int, event: int, messages: Messages) -> None:
         child = self._child

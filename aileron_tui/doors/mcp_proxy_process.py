@@ -2,7 +2,6 @@
 
 import gc
 import os
-import secrets
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +48,7 @@ def run_proxy(options: ProxyOptions) -> int:
     except AileronError as error:
         return loop.run(UnreadyProxy(loop, error), None)
     access = GateAccess(known.agent, options.data, options.gate, options.token_file)
-    questions = Questions(access, f"mcp-{secrets.token_hex(8)}", grants(options.data, known.agent), loop.post)
+    questions = Questions(access, f"mcp-{os.urandom(8).hex()}", grants(options.data, known.agent), loop.post)
     proxy = McpProxy(loop, questions, setting)
     gc.freeze()  # so that what stays is not looked through again and again
     try:
@@ -63,11 +62,14 @@ def run_proxy(options: ProxyOptions) -> int:
 
 
 def _target(options: ProxyOptions, known: KnownServer) -> tuple[tuple[str, ...], str]:
-    """The command or the URL of the server."""
-    if options.command or options.url:
-        return options.command, options.url
-    if known.command or known.url:
-        return known.command, known.url
+    """The command or the URL of the server: that of its set-up, and no other, because its tools were seen there."""
+    wanted, seen = (options.command, options.url), (known.command, known.url)
+    if any(seen) and any(wanted) and wanted != seen:
+        title = f"the MCP server {known.name} was set up with another command or address"
+        hint = "Run `aileron-tui setup mcp` again, and look at what it would start."
+        raise AileronError(title, " ".join(known.command) or known.url, hint)
+    if any(seen) or any(wanted):
+        return seen if any(seen) else wanted
     hint = "Pass its command after `--`, or its address with --url."
     raise AileronError(f"it is not known how to start or reach the MCP server {known.name}", hint=hint)
 

@@ -15,10 +15,10 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.doors.gate_link import START, GateLink, TimedOut
+from aileron_tui.doors.gate_link import START, GateLink
 from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.files.private_files import PrivateFileError
-from aileron_tui.runtime.errors import InvalidReply, NoGate
+from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply
 from aileron_tui.runtime.gate_discovery import discover
 
 DOOR: Final = "mcp-proxy"
@@ -26,6 +26,7 @@ _LONGEST_WAIT: Final = 3600
 _LONGEST_ERROR: Final = 1000
 _LONGEST_REASON: Final = 2000
 _SHORT_SECONDS: Final = 10.0
+_RETRY_SECONDS: Final = 1.0
 _REPORTS: Final = 3
 _MOST_THREADS: Final = 64
 _APPROVAL_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
@@ -141,7 +142,7 @@ class Questions:
         self._post = post
         self._slots = threading.Semaphore(_MOST_THREADS)
         self._count = 0
-        self._others: set[threading.Thread] = set()
+        self._threads: set[threading.Thread] = set()
 
     def ask(self, question: Question, seconds: float, then: Callable[[Answer], None], resumed: str = "") -> Asking:
         """Asks, or goes on waiting for the request `resumed`. `then` gets the answer."""
@@ -161,7 +162,7 @@ class Questions:
                 self._slots.release()
             self._post(lambda: then(answer))
 
-        threading.Thread(target=run, name="question", daemon=True).start()
+        self._start("question", run)
         return asking
 
     def report(self, id_: str, args: JsonObject, error: str = "") -> None:
@@ -169,27 +170,29 @@ class Questions:
         body: JsonObject = {"status": "failed" if error else "executed", "input": args}
         if error:
             body["error"] = error[:_LONGEST_ERROR].encode(errors="replace").decode()  # the server's, maybe not Unicode
-        self._start(lambda: self._send("POST", f"/v1/permissions/{id_}/outcome", body))
+        self._start("report", lambda: self._send("POST", f"/v1/permissions/{id_}/outcome", body))
 
     def withdraw(self, id_: str) -> None:
         """Withdraws a request that nobody waits for at the moment."""
-        self._start(lambda: self._send("DELETE", f"/v1/permissions/{id_}", None))
+        self._start("withdrawal", lambda: self._send("DELETE", f"/v1/permissions/{id_}", None))
 
     def finish(self, seconds: float) -> None:
-        """Waits until all reports are delivered, but not longer than this."""
+        """Waits until everything is reported and withdrawn, but not longer than this."""
         deadline = time.monotonic() + seconds
-        for thread in list(self._others):
-            thread.join(max(0.0, deadline - time.monotonic()))
+        while self._threads and (left := deadline - time.monotonic()) > 0:
+            for thread in list(self._threads):  # one that ends may have started another
+                thread.join(left)
+                break
 
-    def _start(self, work: Callable[[], None]) -> None:
+    def _start(self, name: str, work: Callable[[], None]) -> None:
         def run() -> None:
             try:
                 work()
             finally:
-                self._others.discard(thread)
+                self._threads.discard(thread)
 
-        thread = threading.Thread(target=run, name="report", daemon=True)
-        self._others.add(thread)
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        self._threads.add(thread)
         thread.start()
 
     def _send(self, method: str, path: str, body: JsonObject | None) -> None:
@@ -233,24 +236,35 @@ class Questions:
             return _not_asked(type(error).__name__, "Run `aileron-tui doctor`.")
 
     def _exchange(self, asking: Asking, body: JsonObject, seconds: float) -> tuple[int, JsonObject]:
+        """Asks until there is an answer or the time is over. A request that is known waits out a gate that restarts."""
         end = time.monotonic() + seconds
-        wait = max(1, min(_LONGEST_WAIT, int(seconds)))
-        with self._access.link(seconds + _SHORT_SECONDS) as link:
+        while True:
+            try:
+                return self._attempt(asking, body, end)
+            except (NoGate, NoReply):
+                if not asking.id or asking.is_withdrawn:
+                    raise
+            if time.monotonic() + _RETRY_SECONDS > end:
+                return 202, {"approval_id": asking.id}
+            time.sleep(_RETRY_SECONDS)
+
+    def _attempt(self, asking: Asking, body: JsonObject, end: float) -> tuple[int, JsonObject]:
+        left = max(1.0, end - time.monotonic())
+        with self._access.link(left + _SHORT_SECONDS) as link:
             if not asking.use(link):
                 raise NoGate("the call was withdrawn")
             try:
+                wait = min(_LONGEST_WAIT, int(left))
                 if asking.id:
                     status, reply = link.ask("GET", f"/v1/permissions/{asking.id}", wait=wait)
                 else:
                     status, reply = link.ask("POST", "/v1/permissions", body, wait=wait)
-                while status == 202 and (left := int(end - time.monotonic())) >= 1:
+                while status == 202:
                     asking.id = _approval_id(reply)
-                    status, reply = link.ask("GET", f"/v1/permissions/{asking.id}", wait=min(_LONGEST_WAIT, left))
+                    if (wait := min(_LONGEST_WAIT, int(end - time.monotonic()))) < 1:
+                        break
+                    status, reply = link.ask("GET", f"/v1/permissions/{asking.id}", wait=wait)
                 return status, reply
-            except TimedOut:
-                if not asking.id:
-                    raise
-                return 202, {"approval_id": asking.id}
             finally:
                 asking.use(None)
 

@@ -27,12 +27,10 @@ class LineReader:
 
     def feed(self, data: bytes) -> list[bytes | None]:
         """The lines that are complete now, without their newline; None for one that was too long."""
-        first, *others = data.split(b"\n")
-        if not others:
-            self._add(first)
-            return []
-        rest = others.pop()
-        lines = [self._finish(first), *others]
+        lines: list[bytes | None] = list(data.split(b"\n"))
+        rest = lines.pop()
+        if lines and self._size:
+            lines[0] = self._finish(lines[0] or b"")
         if rest:
             self._add(rest)
         return lines
@@ -42,7 +40,7 @@ class LineReader:
         return self._finish(b"")
 
     def _finish(self, last: bytes) -> bytes | None:
-        if not self._parts and not self._is_too_long:
+        if not self._size:
             return last
         self._add(last)
         line = None if self._is_too_long else b"".join(self._parts)
@@ -61,16 +59,16 @@ class LineReader:
 class LineWriter:
     """What is still to be written to a pipe.
 
-    A pipe of our own does not block. One that we were given may be shared, so its mode is not changed: it is asked
-    first, and gets only as much as it can take.
+    `size` is how many bytes that are. A pipe of our own does not block. One that we were given may be shared, so its
+    mode is not changed: it is asked first, and gets only as much as it can take.
     """
 
     def __init__(self, descriptor: int, *, is_own: bool) -> None:
         self.descriptor = descriptor
         self.is_closed = False
         self._is_own = is_own
+        self.size = 0
         self._parts: deque[memoryview] = deque()
-        self._size = 0
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLOUT)
         if is_own:
@@ -84,7 +82,7 @@ class LineWriter:
     @property
     def is_full(self) -> bool:
         """Whether so much is waiting that no more should be read for it."""
-        return self._size > _FULL
+        return self.size > _FULL
 
     def add(self, data: bytes) -> None:
         """Writes data, now or when the reader has read what was written before."""
@@ -96,7 +94,7 @@ class LineWriter:
             if count == len(data) or self.is_closed:
                 return
         self._parts.append(memoryview(data)[count:])
-        self._size += len(data) - count
+        self.size += len(data) - count
 
     def write(self) -> None:
         """Writes as much as is possible without waiting. If nobody will ever read it, it is dropped."""
@@ -105,7 +103,7 @@ class LineWriter:
             count = self._write(data)
             if not count:
                 return
-            self._size -= count
+            self.size -= count
             if count == len(data):
                 self._parts.popleft()
             else:
@@ -128,7 +126,7 @@ class LineWriter:
         """Gives up: nobody reads this pipe any more."""
         self.is_closed = True
         self._parts.clear()
-        self._size = 0
+        self.size = 0
 
     def close(self) -> None:
         """Closes the pipe."""

@@ -23,6 +23,7 @@ _RESERVED_DESCRIPTORS: Final = 256
 """Descriptors for the ledger, the connectors' own connections and the gate's files."""
 
 _FEWEST_CONNECTIONS: Final = 64
+_CROWD_SECONDS: Final = 1.0
 
 
 class PooledConnection(Protocol):
@@ -30,6 +31,7 @@ class PooledConnection(Protocol):
 
     on_socket: bool
     owner: str
+    reserved_reads: tuple[TokenBucket, int] | None
 
     @property
     def is_idle(self) -> bool:
@@ -106,8 +108,11 @@ class ConnectionPools:
         pool[connection] = None
 
     def closed(self, connection: PooledConnection) -> None:
-        """Removes a connection."""
+        """Removes a connection. What it made its agent wait for is not read."""
         self.resumed(connection)
+        if connection.reserved_reads:
+            pace, count = connection.reserved_reads
+            pace.give_back(count)
         self._remove(connection)
 
     def used(self, connection: PooledConnection) -> None:
@@ -130,7 +135,12 @@ class ConnectionPools:
         return ""
 
     def delay(self, connection: PooledConnection, owner: str) -> float:
-        """How many seconds to leave the next HTTP request unread; approvers never wait."""
+        """How many seconds to leave the next HTTP request unread; approvers never wait.
+
+        An agent whose requests never end gets less than one that only makes many: as soon as the requests of a whole
+        second wait, more of them are read more slowly.
+        """
+        connection.reserved_reads = None
         if owner == APPROVER:
             return 0.0
         key = (connection.on_socket, owner)
@@ -138,7 +148,10 @@ class ConnectionPools:
         if pace is None:
             self._paces = {key: bucket for key, bucket in self._paces.items() if not bucket.is_full}
             pace = self._paces[key] = TokenBucket(self._limits.reads_per_second, self._limits.reads_burst)
-        return pace.reserve()
+        count = self._limits.crowd_cost if pace.debt_seconds >= _CROWD_SECONDS else 1
+        if seconds := pace.reserve(count):
+            connection.reserved_reads = pace, count
+        return seconds
 
     def stalled(self, connection: PooledConnection) -> None:
         """Notes that a client is not reading its response; aborts the oldest if an agent leaves too much unread."""

@@ -268,10 +268,6 @@ class Gate:
         """Returns the answer to a tool call of this agent, or its state while it waits."""
         return await self._permissions.poll(id_, agent, wait)
 
-    async def withdraw_permission(self, id_: str, *, agent: str) -> Reply | None:
-        """Withdraws a waiting tool call of this agent; returns why it cannot be withdrawn, or None if it was."""
-        return await self._permissions.withdraw(id_, agent)
-
     async def report_outcome(self, id_: str, body: JsonObject, *, agent: str) -> Reply:
         """Accepts the report about a tool call that was handed over."""
         return await self._permissions.outcome(id_, agent, body)
@@ -307,15 +303,19 @@ class Gate:
         """Returns the state or the result of a request of this agent; the reply is held for up to `wait` seconds."""
         return await self._polls.result(id_, agent, wait)
 
-    async def withdraw(self, id_: str, *, agent: str) -> Reply | None:
-        """Withdraws a waiting call of an action by this agent; returns why it cannot."""
-        return await self._polls.withdraw(id_, agent)
+    async def withdraw(self, id_: str, *, agent: str, is_tool: bool = False) -> Reply | None:
+        """Withdraws a waiting call of an action or a tool by this agent; returns why it cannot."""
+        return await self._polls.withdraw(id_, agent, is_tool=is_tool)
 
     # for approvers
 
     def waiting(self) -> list[JsonObject]:
         """Returns all waiting requests, oldest first."""
         return list(map(self._gate_state.request_json, self._gate_state.pending()))
+
+    def waiting_of(self, agent: str) -> int:
+        """Returns how many requests of one agent wait."""
+        return self._gate_state.waiting_shares.used(agent)
 
     def encoded_list(self) -> bytes:
         """Returns all waiting requests, oldest first, as the body of a response."""

@@ -23,6 +23,7 @@ from aileron_tui.files.socket_peer import foreign_peer
 from aileron_tui.gate import replies
 from aileron_tui.gate.connection_pools import APPROVER, NOBODY, ConnectionPools, PoolSizes, raise_descriptor_limit
 from aileron_tui.gate.event_stream import ABORT
+from aileron_tui.gate.http_limits import TokenBucket
 from aileron_tui.gate.http_request import IDENTIFY, ON_SOCKET
 from aileron_tui.gate.replies import compact_json
 
@@ -195,6 +196,7 @@ class GateConnection(H11Protocol):
         self.owner = NOBODY
         self.expected_owner = NOBODY
         self.on_socket = False
+        self.reserved_reads: tuple[TokenBucket, int] | None = None
         self._gate_app = app
         self._pools = pools
         self._held = b""
@@ -262,7 +264,7 @@ class GateConnection(H11Protocol):
         self._process(data)
 
     def _read_held(self) -> None:
-        data, self._held, self._read_timer = self._held, b"", None
+        data, self._held, self._read_timer, self.reserved_reads = self._held, b"", None, None
         if not self.transport.is_closing():
             self.transport.resume_reading()
             self._process(data)
@@ -277,7 +279,7 @@ class GateConnection(H11Protocol):
             super().on_response_complete()
 
     def _continue(self) -> None:
-        self._read_timer = None
+        self._read_timer, self.reserved_reads = None, None
         super().on_response_complete()
 
     def _process(self, data: bytes) -> None:

@@ -289,6 +289,8 @@ class GateRequest:
             item["door"] = self.door.name
             if self.door.batch:
                 item["batch"] = self.door.batch
+            if self.door.resumable:
+                item["resumable"] = True
             if not self.door.can_edit:
                 item["not_editable"] = "what asks for this call cannot pass on an edit"
         if self.asker.session:

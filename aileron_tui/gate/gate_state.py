@@ -50,8 +50,6 @@ _MAX_RECENTLY_ENDED: Final = 1000
 _MAX_ENDED_BYTES: Final = 4 * 1024 * 1024
 _MAX_UNKNOWN_CALLS: Final = 1000
 _PAUSE_AFTER_FAILURE: Final = 1.0
-_REST: Final = 3.0
-"""How long a thread rests after a call that no approver asked for, so that it takes a quarter of a core at most."""
 
 log: Final = logging.getLogger("aileron_tui.gate")
 
@@ -93,8 +91,8 @@ class GateLimits:
         return {
             ThreadUse.OP: PoolSize(self.op_threads, self.op_threads // 4, self.waiting),
             ThreadUse.REFRESH: PoolSize(self.refresh_threads, self.refresh_threads // 4, self.waiting),
-            ThreadUse.PREVIEW: PoolSize(self.preview_threads, self.preview_threads // 4, self.waiting_per_agent, _REST),
-            ThreadUse.UNGATED: PoolSize(self.ungated_threads, self.ungated_threads // 4, self.ungated_queue, _REST),
+            ThreadUse.PREVIEW: PoolSize(self.preview_threads, self.preview_threads // 4, self.waiting_per_agent),
+            ThreadUse.UNGATED: PoolSize(self.ungated_threads, self.ungated_threads // 4, self.ungated_queue),
         }
 
 
@@ -298,15 +296,11 @@ class GateState:
 
     # background work
 
-    def in_sandbox(
-        self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any, large: bool = False
-    ) -> "asyncio.Future[T]":
+    def in_sandbox(self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any) -> "asyncio.Future[T]":
         """Starts a blocking sandbox call for an agent on a thread. If too many wait, the future is ThreadsBusy."""
-        return self.threads.run(use, agent, work, *values, large=large)
+        return self.threads.run(use, agent, work, *values)
 
-    def start_op(
-        self, use: ThreadUse, agent: str, sandbox: Sandbox, call: ResolvedCall, *, large: bool = False
-    ) -> "asyncio.Future[Execution]":
+    def start_op(self, use: ThreadUse, agent: str, sandbox: Sandbox, call: ResolvedCall) -> "asyncio.Future[Execution]":
         """Starts the op of a call on a thread; an ungated op waits until no approval waits for its connectors.
 
         For an approved op, must be called while `activity` is exclusive for its connectors.
@@ -314,7 +308,7 @@ class GateState:
         turn = OpTurn(self.activity, connector_names(call), len(call.steps) * self.setup.limits.op_seconds)
         if use is ThreadUse.OP:
             turn.begin()
-        return self.threads.run(use, agent, sandbox.execute, call, turn=turn, large=large)
+        return self.threads.run(use, agent, sandbox.execute, call, turn=turn)
 
     def _start_waiting_ops(self) -> None:
         self.threads.start_waiting()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
 from aileron_tui.gate.http_request import ClientDisconnected, HttpRequest, too_many, unauthorized
@@ -11,6 +11,8 @@ from aileron_tui.gate.replies import Reply
 
 if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
+
+_WAITING_PER_COST: Final = 100
 
 
 class HeldCalls:
@@ -22,8 +24,12 @@ class HeldCalls:
         self._rates = AgentBuckets(limits.requests_per_second, limits.requests_burst)
 
     def check_rate(self, http_request: HttpRequest) -> None:
-        """Checks how many requests the agent makes, before its arguments are read."""
-        if seconds := self._rates.of(http_request.agent.name).take():
+        """Checks how many requests the agent makes, before its arguments are read.
+
+        The more of them wait already, the fewer it may add: each costs a preview, several entries and an event.
+        """
+        agent = http_request.agent.name
+        if seconds := self._rates.of(agent).take(1 + self._gate.waiting_of(agent) // _WAITING_PER_COST):
             refusal = too_many(f"this agent makes too many requests; try again in {seconds} s", seconds)
             raise http_request.refused_unread(refusal)
 

@@ -47,6 +47,7 @@ class HttpLimits:
     # are worked on at a time; how many bytes of calls it may send; and how much it may leave unread.
     reads_per_second: float = 100.0
     reads_burst: int = 100
+    crowd_cost: int = 4  # reads that one counts as while those of a whole second wait already
     turns: int = 4
     body_bytes_per_second: float = 256.0 * 1024  # reading, checking and hashing 1 MiB takes about 15 ms
     body_bytes_burst: int = 8 * 1024 * 1024
@@ -85,6 +86,16 @@ class TokenBucket:
         self._refill()
         self._tokens -= count
         return max(0.0, -self._tokens / self._rate)
+
+    @property
+    def debt_seconds(self) -> float:
+        """How long it takes until what was reserved may be used, 0 if that is now."""
+        self._refill()
+        return max(0.0, -self._tokens / self._rate)
+
+    def give_back(self, count: int) -> None:
+        """Returns tokens that were reserved and will not be used."""
+        self._tokens = min(self._burst, self._tokens + count)
 
     def wait_seconds(self, count: int = 1) -> int:
         """Returns the seconds until this many tokens are available, 0 if they are available now. Takes none."""

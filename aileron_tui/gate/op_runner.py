@@ -15,7 +15,6 @@ from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_turns import end_turn
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
-from aileron_tui.gate.large_values import LARGE_BYTES
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import LONGEST_ERROR, RequestEnd
 from aileron_tui.gate.request_entries import request_entry
@@ -72,9 +71,7 @@ class OpRunner:
             return replies.not_recorded(error)
         end_turn()
         try:
-            execution_future = self._gate_state.start_op(
-                ThreadUse.UNGATED, agent, installed.sandbox, call, large=_is_large(recorded)
-            )
+            execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
             execution = await _executed(action, execution_future)
         except Exception as error:  # noqa: BLE001  # whatever it is, the call must get an end
             execution = Execution(action.name, failure=_broken_off(error))
@@ -150,14 +147,6 @@ async def _executed(action: Action, execution_future: "asyncio.Future[Execution]
         message = f"nothing was run: {busy.title}"
         kind = FailureKind.RESOURCE_LIMIT_EXCEEDED
         return Execution(action.name, failure=Failure(kind, message, busy.title, Boundary.RUNTIME, retriable=True))
-
-
-def _is_large(recorded: JsonObject) -> bool:
-    """Whether the inputs of a call are large, by what is recorded of them."""
-    match recorded:
-        case {"cut": {"args": {"bytes": int() as size}}}:
-            return size > LARGE_BYTES
-    return False
 
 
 def _end_kind(failure: Failure | None) -> EntryKind:

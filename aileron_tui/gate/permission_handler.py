@@ -31,8 +31,6 @@ from aileron_tui.ledger.recorded_args import recorded_args
 from aileron_tui.ledger.recorded_decision import decision_of
 from aileron_tui.ledger.store import EntryDraft
 
-WITHDRAWN: Final = "the agent withdrew the request"
-
 DIFFERS: Final = "what was executed is not what was approved"
 """What is recorded and shown if a program reports that it executed something else."""
 
@@ -195,16 +193,6 @@ class PermissionHandler:
                 result = agent_replies.ended(request.id, RequestState.WITHDRAWN, message)
                 entry = EntryDraft(EntryKind.WITHDRAWN, {"error": _NOT_COLLECTED}, request.id)
                 await self._requests.ends.finish(request, RequestEnd(RequestState.WITHDRAWN, entry, result))
-
-    async def withdraw(self, id_: str, agent: str) -> Reply | None:
-        """Withdraws a waiting request of this agent; returns why it cannot be withdrawn, or None if it was."""
-        request = self._gate_state.open_requests.get(id_)
-        if request is None or not request.is_recorded or request.agent != agent or request.tool is None:
-            return replies.unknown_request(id_)
-        await self._requests.end_unanswered(request, RequestState.WITHDRAWN, WITHDRAWN)
-        if request.state is RequestState.WITHDRAWN:
-            return None
-        return replies.error(409, "INVALID_STATE", f"the request is {request.state}", state=request.state)
 
     def own_calls(self, agent: str) -> JsonObject:
         """The tool calls of an agent that it may fetch, and those that it fetched and never reported on."""

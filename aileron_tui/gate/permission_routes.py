@@ -97,7 +97,7 @@ class PermissionRoutes:
         """Withdraws a tool call that waits for an answer."""
         http_request.query()
         id_ = http_request.path_params["id"]
-        refused = await self._gate.withdraw_permission(id_, agent=http_request.agent.name)
+        refused = await self._gate.withdraw(id_, agent=http_request.agent.name, is_tool=True)
         return reply_response(refused) if refused else Response(status_code=204)
 
     async def outcome(self, http_request: HttpRequest) -> Response:

@@ -21,7 +21,7 @@ from aileron_tui.gate.agent_turns import end_turn
 from aileron_tui.gate.call_inputs import effect_of, fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
-from aileron_tui.gate.large_values import LARGE_BYTES, work_on
+from aileron_tui.gate.large_values import work_on
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnd, RequestEnds
 from aileron_tui.gate.request_entries import request_entries, tool_preview_entry
@@ -336,8 +336,7 @@ class RequestHandler:
         if request.sandbox is None:
             return None, None
         try:
-            large = use is ThreadUse.PREVIEW and request.size > LARGE_BYTES
-            outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call, large=large)
+            outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
         except ThreadsBusy as busy:
             shown = PreviewResult(unavailable=busy.title)
         else:

@@ -1,13 +1,17 @@
 """What an agent does with its own requests: it polls for their results and withdraws them."""
 
+from typing import Final
+
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import RequestState
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState
-from aileron_tui.gate.permission_handler import WITHDRAWN, PermissionHandler
+from aileron_tui.gate.permission_handler import PermissionHandler
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
+
+_WITHDRAWN: Final = "the agent withdrew the request"
 
 
 class RequestPolls:
@@ -41,23 +45,23 @@ class RequestPolls:
             return Reply(200, request.poll_reply())
         return await self._requests.ended(request)
 
-    async def withdraw(self, id_: str, agent: str) -> Reply | None:
-        """Withdraws a waiting call of an action; returns the reply that says why it cannot."""
+    async def withdraw(self, id_: str, agent: str, *, is_tool: bool) -> Reply | None:
+        """Withdraws a waiting call of an action or a tool; returns the reply that says why it cannot."""
         request = self._gate_state.find(id_)
-        if request and not request.tool and request.agent == agent:
+        if request and bool(request.tool) is is_tool and request.agent == agent:
             return await self._withdraw(request)
         try:
             record = self._gate_state.reader.find(id_)
         except AileronError as error:
             return replies.result_unavailable(error)
-        if record is None or recovery.owner(record) != agent or recovery.is_tool(record):
+        if record is None or recovery.owner(record) != agent or recovery.is_tool(record) is not is_tool:
             return replies.unknown_request(id_)
         return replies.not_waiting(record.outcome)
 
     async def _withdraw(self, request: GateRequest) -> Reply | None:
         if not request.is_waiting:
             return replies.not_waiting(request.state)
-        await self._requests.end_unanswered(request, RequestState.WITHDRAWN, WITHDRAWN)
+        await self._requests.end_unanswered(request, RequestState.WITHDRAWN, _WITHDRAWN)
         if request.state is not RequestState.WITHDRAWN:  # it was answered at the same moment
             return replies.not_waiting(request.state)
         return replies.error(503, "unavailable", request.unrecorded) if request.unrecorded else None

@@ -2,14 +2,9 @@
 
 Approved ops, previews that an approver asks for, first previews and ungated calls have a pool each. In every pool each
 agent has a share, and agents whose calls wait for a thread take turns.
-
-What no approver asked for must not slow down everything else: a large call runs while no other call of its agent does,
-and as long as more calls of an agent wait than it has threads, each thread rests after a call, in proportion to the
-processor time of the call. A call that waits for its service takes little of that.
 """
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,8 +22,6 @@ _MINIMUM: Final = 2
 _AGENTS_WITH_MINIMUM: Final = 32
 """For how many agents a pool has threads beyond its total."""
 
-_LONGEST_REST: Final = 1.0
-
 
 class ThreadsBusy(AileronError):
     """Too many calls of one agent already wait for a thread, or the system has none left."""
@@ -45,15 +38,11 @@ class ThreadUse(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PoolSize:
-    """The threads of a pool together and for one agent, and how many calls of one agent may wait for a thread.
-
-    `rest` is how long a thread rests after a call, as a multiple of the processor time of the call.
-    """
+    """The threads of a pool together and for one agent, and how many calls of one agent may wait for a thread."""
 
     threads: int
     per_agent: int
     queue: int
-    rest: float = 0.0
 
 
 class Turn(Protocol):
@@ -88,18 +77,13 @@ _ANY_TIME: Final = _AnyTime()
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """One sandbox call. Its result may be cancelled while it runs; its turn ends when it really has.
-
-    `seconds` is the processor time that it took.
-    """
+    """One sandbox call. Its result may be cancelled while it runs; its turn ends when it really has."""
 
     agent: str
     work: Callable[[], Any]
     result: "asyncio.Future[Any]"
     turn: Turn
-    large: bool = False
     queued: bool = True
-    seconds: float = 0.0
 
     def refuse(self, error: Exception) -> None:
         self.turn.end()
@@ -114,19 +98,10 @@ class SandboxThreads:
         self._pools = {use: _ThreadPool(use, size) for use, size in sizes.items()}
 
     def run(
-        self,
-        use: ThreadUse,
-        agent: str,
-        work: Callable[..., T],
-        *values: Any,
-        turn: Turn = _ANY_TIME,
-        large: bool = False,
+        self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any, turn: Turn = _ANY_TIME
     ) -> "asyncio.Future[T]":
-        """Starts a blocking call on a thread, now or when one is free. If too many wait, it fails with ThreadsBusy.
-
-        A `large` call runs while no other call of its agent runs in the same pool.
-        """
-        return self._pools[use].run(agent, lambda: work(*values), turn, large=large)
+        """Starts a blocking call on a thread, now or when one is free. If too many wait, it fails with ThreadsBusy."""
+        return self._pools[use].run(agent, lambda: work(*values), turn)
 
     def start_waiting(self) -> None:
         """Starts the calls that waited for their turn and may begin now."""
@@ -151,13 +126,12 @@ class _ThreadPool:
         self._size = size
         self._shares = AgentShares(Share(size.threads, size.per_agent, min(_MINIMUM, size.per_agent)))
         self._queues: dict[str, deque[_Job]] = {}
-        self._with_large: set[str] = set()
         most = size.threads + _MINIMUM * _AGENTS_WITH_MINIMUM
         self._executor = ThreadPoolExecutor(most, thread_name_prefix=f"sandbox-{use.name.lower()}")
 
-    def run(self, agent: str, work: Callable[[], T], turn: Turn, *, large: bool) -> "asyncio.Future[T]":
+    def run(self, agent: str, work: Callable[[], T], turn: Turn) -> "asyncio.Future[T]":
         loop = asyncio.get_running_loop()
-        job = _Job(agent, work, loop.create_future(), turn, large)
+        job = _Job(agent, work, loop.create_future(), turn)
         was_full = self.is_full(agent)
         self._queues.setdefault(agent, deque()).append(job)
         self._start_next(loop)
@@ -180,16 +154,14 @@ class _ThreadPool:
 
     def _start(self, job: _Job, loop: asyncio.AbstractEventLoop) -> None:
         self._shares.add(job.agent)
-        if job.large:
-            self._with_large.add(job.agent)
         job.turn.begin()
         future: Future[Any] = Future()
         try:
-            queued = self._executor.submit(_run, job, future)
+            queued = self._executor.submit(_run, job.work, future)
         except RuntimeError as error:
             # The executor keeps the call and runs it as soon as another thread is free, which may be now.
             if future.cancel():
-                self._free(job)
+                self._shares.remove(job.agent)
                 job.refuse(ThreadsBusy("the system has no thread left to run it", str(error)))
                 return
         else:
@@ -202,9 +174,7 @@ class _ThreadPool:
         future.add_done_callback(ended)
 
     def _end(self, job: _Job, future: "Future[Any]", loop: asyncio.AbstractEventLoop) -> None:
-        rest = min(_LONGEST_REST, self._size.rest * job.seconds) if job.agent in self._queues else 0.0
-        if not rest:
-            self._free(job)
+        self._shares.remove(job.agent)
         job.turn.end()
         if not job.result.done():
             if future.cancelled():
@@ -213,21 +183,7 @@ class _ThreadPool:
                 job.result.set_exception(error)
             else:
                 job.result.set_result(future.result())
-        if rest:
-            loop.call_later(rest, self._end_rest, job, loop)
         self._start_next(loop)
-
-    def _end_rest(self, job: _Job, loop: asyncio.AbstractEventLoop) -> None:
-        self._free(job)
-        self._start_next(loop)
-
-    def _free(self, job: _Job) -> None:
-        self._shares.remove(job.agent)
-        if job.large:
-            self._with_large.discard(job.agent)
-
-    def _may_start(self, job: _Job) -> bool:
-        return job.agent not in self._with_large and not (job.large and self._shares.used(job.agent))
 
     def _start_next(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Starts at most one call of each agent; returns whether it started any."""
@@ -236,7 +192,7 @@ class _ThreadPool:
             if not self._shares.fits(agent):
                 continue
             job = next((job for job in self._queues[agent] if not job.turn.must_wait), None)
-            if job is None or not self._may_start(job):
+            if job is None:
                 continue
             self._take(job)
             if job.result.done():
@@ -255,16 +211,13 @@ class _ThreadPool:
             self._queues[job.agent] = queue
 
 
-def _run(job: _Job, future: "Future[Any]") -> None:
+def _run(work: Callable[[], Any], future: "Future[Any]") -> None:
     """Runs a call unless it was cancelled before it started."""
     if not future.set_running_or_notify_cancel():
         return
-    began = time.thread_time()
     try:
-        result = job.work()
+        result = work()
     except BaseException as error:  # noqa: BLE001  # the caller gets it
-        job.seconds = time.thread_time() - began
         future.set_exception(error)
     else:
-        job.seconds = time.thread_time() - began
         future.set_result(result)

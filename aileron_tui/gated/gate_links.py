@@ -6,13 +6,14 @@ import weakref
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from aileron_tui.doors.gate_link import GateLink
+from aileron_tui.doors.gate_link import START, GateLink
 from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.gated.exchanges import Exchange, Exchanges, HttpReply, Pause
 from aileron_tui.gated.program import ProgramSettings
 from aileron_tui.runtime.errors import NoGate, NoReply, RuntimeFault
+from aileron_tui.runtime.gate_discovery import START as NO_GATE
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
 
 T = TypeVar("T")
@@ -28,7 +29,10 @@ def gate_of(settings: ProgramSettings) -> tuple[FoundGate, str]:
         token = read_token(settings.token_file or token_path(data, settings.agent))
     except PrivateFileError as error:
         raise NoGate(f"the token of agent {settings.agent} cannot be read", str(error), hint) from None
-    return discover(settings.url, data), token
+    try:
+        return discover(settings.url, data), token
+    except NoGate as error:
+        raise NoGate(error.title, error.detail, START if error.hint == NO_GATE else error.hint) from None
 
 
 class GateLinks:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -13,6 +13,11 @@ from aileron_tui.gated.program import ProgramSettings
 
 if TYPE_CHECKING:
     from aileron_tui.doors.executor import GrantCheck
+
+_USED: Final[dict[str, None]] = {}
+"""The requests that this process has run, whatever keys and settings it had then."""
+
+_MOST_USED: Final = 100_000
 
 
 class Grants:
@@ -44,9 +49,15 @@ class Grants:
         """What may be run. Raises AnswerRefused."""
         from aileron_tui.core.tool_call import ToolCall  # noqa: PLC0415  # not needed before something is allowed
 
+        if id_ in _USED:
+            raise AnswerRefused(f"the approval of {tool} was used before, so it was not run again")
         try:
             with self._lock:
-                return self._current().args(grant, id_, ToolCall(tool, asked, self._settings.program_name))
+                allowed = self._current().args(grant, id_, ToolCall(tool, asked, self._settings.program_name))
+                _USED[id_] = None
+                while len(_USED) > _MOST_USED:
+                    del _USED[next(iter(_USED))]
+                return allowed
         except AileronError as error:
             title = f"the approval of {tool} is not valid, so it was not run"
             raise AnswerRefused(title, str(error), error.hint) from None

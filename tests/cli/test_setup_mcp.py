@@ -147,27 +147,27 @@ def test_settings_that_cannot_be_changed_are_refused(
     assert tree(home) == before
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--name", "Small", "--", "x"],
-        ["--name", "a" * 29, "--", "x"],
-        ["--name", "../x", "--", "x"],
-        ["--name", "aileron", "--", "x"],
-        ["--", "x"],
-        ["--url", "https://x/"],
-        ["--name", "x", "--url", "ftp://x/"],
-        ["--name", "x", "--url", "https://x/", "--", "y"],
-        ["--wrap", "x"],
-        ["--project"],
-        ["--client", "claude-desktop", "--project"],
-        ["--client", "claude", "--agent", "Gate"],
-        ["--client", "claude", "--agent", "gate"],
-    ],
-)
-def test_options_that_do_not_fit_are_refused(home: Path, answers: Answers, words: list[str]) -> None:
+MISUSES = [
+    ["--name", "Small", "--", "x"],
+    ["--name", "a" * 29, "--", "x"],
+    ["--name", "../x", "--", "x"],
+    ["--name", "aileron", "--", "x"],
+    ["--", "x"],
+    ["--url", "https://x/"],
+    ["--name", "x", "--url", "ftp://x/"],
+    ["--name", "x", "--url", "https://x/", "--", "y"],
+    ["--wrap", "x"],
+    ["--name", "x", "--", "caf\udce9"],
+    ["--project"],
+    ["--client", "claude-desktop", "--project"],
+    ["--client", "claude", "--agent", "Gate"],
+    ["--client", "claude", "--agent", "gate"],
+]
+
+
+def test_options_that_do_not_fit_are_refused(home: Path, answers: Answers) -> None:
     before = tree(home)
-    assert set_up(*words) == USAGE
+    assert [words for words in MISUSES if set_up(*words) != USAGE] == []
     assert tree(home) == before
     assert not answers.questions
 
@@ -210,3 +210,11 @@ def test_a_file_that_cannot_be_read_is_refused(home: Path, capsys: pytest.Captur
     (home / ".cursor" / "mcp.json").mkdir(parents=True)
     assert set_up("--client", "cursor") == FAILED
     assert "is a directory" in capsys.readouterr().err
+
+
+def test_setup_says_that_hooks_ask_as_well(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set_up("--client", "claude") == OK
+    assert "asked twice" not in capsys.readouterr().err
+    assert cli.main(["setup", "gemini", "--no-check"]) == OK
+    assert set_up("--client", "gemini") == OK
+    assert "asked twice" in capsys.readouterr().err

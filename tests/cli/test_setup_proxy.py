@@ -73,18 +73,25 @@ def test_a_changed_tool_is_shown_and_pinned_again_with_a_new_rule(
     assert len({rule.runs for rule in rules(home)}) == 2
 
 
+REFERENCES = {
+    "claude": "${SMALL_SECRET:-x}",
+    "gemini": "$SMALL_SECRET",
+    "opencode": "{env:SMALL_SECRET}",
+    "vscode": "${env:SMALL_SECRET}",
+    "cursor": "${env:SMALL_SECRET}",
+}
+"""How entries refer to variables."""
+
+
 @pytest.mark.parametrize("client", FILES)
 def test_an_entry_is_wrapped_with_everything_that_is_in_it_and_restored(
     home: Path, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
     monkeypatch.setenv("SMALL_SECRET", "s3")
-    entry: dict[str, object] = {
-        "command": SERVER[0],
-        "args": [SERVER[1], "env"],
-        "env": {"SMALL_KEY": "${SMALL_SECRET}"},
-    }
+    variables = {"SMALL_KEY": REFERENCES.get(client, "s3")}
+    entry: dict[str, object] = {"command": SERVER[0], "args": [SERVER[1], "env"], "env": variables}
     if client == "opencode":
-        entry = {"type": "local", "command": [*SERVER, "env"], "environment": {"SMALL_KEY": "${SMALL_SECRET}"}}
+        entry = {"type": "local", "command": [*SERVER, "env"], "environment": variables}
     if client == "codex":
         text = f"# mine\n[mcp_servers.'Small One'] # here\ncommand = {json.dumps(SERVER[0])}\nargs = [\n"
         text += (
@@ -104,7 +111,7 @@ def test_an_entry_is_wrapped_with_everything_that_is_in_it_and_restored(
     assert words_of(wrapped)[-4:] == ["--", *SERVER, "env"]
     assert words_of(wrapped)[4:7] == ["mcp-proxy", "--name", "small"]
     kept = wrapped.get("env") or wrapped.get("environment")
-    assert kept == ({"SMALL_KEY": "s3"} if client == "codex" else {"SMALL_KEY": "${SMALL_SECRET}"})
+    assert kept == variables
     server = read_server(home / "aileron" / "data", "small")
     assert server.tools[0].definition["description"] == "s3"
     after = tree(home)
@@ -118,6 +125,7 @@ def test_an_entry_is_wrapped_with_everything_that_is_in_it_and_restored(
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
+        ({"command": "x", "env": {"KEY": "secret ${input:key}"}}, "it has ${input:key}"),
         ({"command": "${input:key}"}, "only Claude Code"),
         ({"command": "x", "args": ["${NO_SUCH_VARIABLE}"]}, "NO_SUCH_VARIABLE"),
         ({"type": "http", "url": "https://x/", "headers": {"Authorization": "Bearer secret"}}, "headers"),
@@ -331,9 +339,9 @@ def test_a_server_with_an_address_is_set_up_and_wrapped(
     write_settings(home, "codex", text)
     assert set_up("--client", "codex", "--wrap", "notes") == OK
     assert "url" not in servers(home, "codex")["notes"]
-    write_settings(home, "cursor", json.dumps({"mcpServers": {"web": {"type": "http", "url": "${DOCS_URL}"}}}))
+    write_settings(home, "cursor", json.dumps({"mcpServers": {"web": {"type": "http", "url": "${env:DOCS_URL}"}}}))
     assert set_up("--client", "cursor", "--wrap", "web") == OK
-    assert words_of(servers(home, "cursor")["web"])[-2:] == ["--url", "${DOCS_URL}"]
+    assert words_of(servers(home, "cursor")["web"])[-2:] == ["--url", "${env:DOCS_URL}"]
     assert read_server(home / "aileron" / "data", "web").url == url
     assert cli.main(["setup", "mcp", "--client", "codex", "--name", "notes", "--undo"]) == OK
     assert (home / FILES["codex"]).read_text() == text
@@ -358,3 +366,22 @@ def test_without_a_key_nothing_is_started_or_touched(
     assert "key init" in capsys.readouterr().err
     assert tree(home) == before
     assert not answers.questions
+
+
+def test_a_damaged_file_of_a_server_is_written_anew(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = home / "aileron" / "data"
+    assert set_up("--name", "small", "--", *SERVER) == OK
+    (data / "mcp" / "small.json").write_text("{")
+    assert set_up("--name", "small") == FAILED
+    assert set_up("--name", "small", "--", *SERVER) == OK
+    assert "written anew" in capsys.readouterr().err
+    assert len(read_server(data, "small").tools) == 3
+
+
+def test_the_agent_that_was_chosen_stays(home: Path) -> None:
+    assert set_up("--client", "cursor", "--agent", "mine") == OK
+    assert set_up("--client", "cursor") == OK
+    assert words_of(servers(home, "cursor")["aileron"])[8] == "mine"
+    assert set_up("--name", "small", "--agent", "other", "--", *SERVER) == OK
+    assert set_up("--name", "small", "--client", "cursor") == OK
+    assert read_server(home / "aileron" / "data", "small").agent == "other"

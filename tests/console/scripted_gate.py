@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from aileron_tui.console.app import Console
 from aileron_tui.console.settings import ConsoleSettings
+from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -195,6 +196,17 @@ def _connected(gate: ScriptedGate, _: UnlockedKey) -> ScriptedGate:
     return gate
 
 
+def _is_read(app: Console) -> bool:
+    """Whether the selected request is on screen, and what is on screen counts as read.
+
+    It does not count as long as the preview is fetched or a dialog covers it.
+    """
+    current, view = app.board.current, app._main.query_one(PromptView)
+    if current is None or not app.arming.is_on_screen(app.board.selected, current.digest):
+        return False
+    return view.is_settled or current.fetching or app.screen is not app._main
+
+
 @asynccontextmanager
 async def console(
     gates: ScriptedGate | Sequence[ScriptedGate],
@@ -218,10 +230,7 @@ async def console(
 
     async with app.run_test(size=size, notifications=toasts) as pilot:
         await wait_until(pilot, connected)
-        await wait_until(
-            pilot,
-            lambda: not app.board.current or app.arming.is_on_screen(app.board.selected, app.board.current.digest),
-        )
+        await wait_until(pilot, lambda: not app.board.current or _is_read(app))
         if clock:
             clock.run(app, 2 * settings.arm_seconds)
         yield app, pilot

@@ -229,7 +229,7 @@ async def test_undo_takes_an_approval_back_and_low_risk_has_no_window() -> None:
 @async_test
 async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_prompt(size: tuple[int, int]) -> None:
     gate = ScriptedGate(request(1))
-    async with console(gate, replace(QUICK, undo_seconds=5.0), size) as (app, pilot):
+    async with console(gate, replace(QUICK, undo_seconds=9.0), size) as (app, pilot):
         await pilot.press("a")
         await wait_until(pilot, lambda: "s: u undo" in shown(app))
         row = app.screen.query_one(RequestList).render_line(0).text

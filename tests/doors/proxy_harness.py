@@ -84,7 +84,8 @@ class Harness:
         self.gate = FakeAsker()
         pins: tuple[PinnedTool, ...] = tuple(pinned(tool) for tool in self.tools)
         server = KnownServer("files", "mcp-files", tools=pins)
-        write_server(data, server)
+        if data.parent.exists():
+            write_server(data, server)
         self.proxy = McpProxy(self, self.gate, ProxySetting(server, data, hold, policy))
 
     # what the proxy writes to

@@ -181,6 +181,7 @@ def test_a_session_is_kept_and_ended() -> None:
 
 def test_modern_messages_have_their_headers() -> None:
     with far(ok) as server:
+        server.server.send(b" \r\n")
         server.send(1, "tools/call", name="write", arguments={}, _meta=MODERN_META)
         assert server.next()["id"] == 1
     headers = server.received[0][1]

@@ -276,6 +276,20 @@ def test_failures_of_the_server_are_reported_with_its_words(proxy: Harness) -> N
 
 
 @pytest.mark.parametrize(
+    "result",
+    [{"task": {"taskId": "t", "status": "working"}}, {"resultType": "task", "taskId": "t"}],
+    ids=["2025-11-25", "2026-07-28"],
+)
+def test_a_call_that_goes_on_as_a_task_is_not_reported_as_done(proxy: Harness, result: dict[str, Any]) -> None:
+    proxy.list_as_client()
+    proxy.request(1, "tools/call", name="write", task={"ttl": 60})
+    proxy.gate.asked[0].allow()
+    proxy.result(1, result)
+    assert proxy.answer()["result"] == result
+    assert not proxy.gate.reports
+
+
+@pytest.mark.parametrize(
     ("hints", "expected"),
     [
         ({"destructiveHint": True}, "high"),

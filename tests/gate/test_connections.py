@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.gate import gate_connection
-from aileron_tui.gate.connection_pools import PoolSizes
-from aileron_tui.gate.http_limits import HttpLimits
+from aileron_tui.gate.connection_pools import APPROVER, ConnectionPools, PoolSizes
+from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.gate_harness import Plan, gate_harness
 from tests.gate.served_gate import DRAFT, SEND, WAITING, ServedGate, served_gate
@@ -211,6 +211,36 @@ def test_requests_beyond_the_rate_are_read_later_and_approvers_do_not_wait(env: 
             assert (await later).status_code == 200
 
     run_async(main())
+
+
+class _Connection:
+    """A connection of an agent, as the pools see it."""
+
+    on_socket = False
+    is_idle = False
+    unsent_bytes = 0
+
+    def __init__(self, owner: str = "agent") -> None:
+        self.owner = owner
+        self.reserved_reads: tuple[TokenBucket, int] | None = None
+
+    def abort(self) -> None:
+        raise AssertionError
+
+
+def test_a_crowd_of_requests_is_read_more_slowly_than_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TokenBucket.__init__, "__defaults__", (lambda: 1.0,))  # a clock that stands still
+    limits = HttpLimits(reads_per_second=10, reads_burst=5, crowd_cost=4)
+    pools = ConnectionPools(limits, PoolSizes.within(limits, 1024))
+    connections = [_Connection() for _ in range(18)]
+    delays = [pools.delay(connection, "agent") for connection in connections]
+    assert delays[:5] == [0.0] * 5
+    assert delays[5:15] == pytest.approx([number / 10 for number in range(1, 11)])
+    assert delays[15:] == pytest.approx([1.4, 1.8, 2.2])
+    assert pools.delay(_Connection(), "another agent") == pools.delay(_Connection(), APPROVER) == 0.0
+    for connection in connections[10:]:  # what is closed unread costs its agent nothing
+        pools.closed(connection)
+    assert pools.delay(_Connection(), "agent") == pytest.approx(0.6)
 
 
 def test_an_agent_cannot_send_too_many_bytes_in_a_short_time(env: GateEnv) -> None:

@@ -1,6 +1,7 @@
 """What a door says about a call: a preview, a risk, the definition of a tool; and its requests that it withdraws."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import lines, read_prompt
 from aileron_tui.core.rule import RuleReach
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import moment, utc_now
+from aileron_tui.runtime.request_reader import read_gate_request
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.ruled_gate import kinds, make, newest, offers, verified
 from tests.gate.served_gate import WAITING, served_gate
@@ -191,7 +194,8 @@ def test_a_waiting_request_can_be_withdrawn_by_its_agent(env: GateEnv) -> None:
             assert (await served.agent.delete(url)).status_code == 204
             assert newest(env).outcome == RequestState.WITHDRAWN
             assert (await poll(served, item["id"])).json()["failure"]["error"]["class"] == "withdrawn"
-            assert (await served.agent.delete(url)).status_code == 404
+            assert (await served.agent.delete(url)).status_code == 409
+            assert (await served.agent.delete(url.replace("permissions", "action-approvals"))).status_code == 404
             assert (await served.agent.delete(f"{PERMISSIONS}/act-none")).status_code == 404
             approved = await asked(served, mcp())
             await decide(served, approved)
@@ -206,7 +210,11 @@ def test_an_agent_learns_what_it_may_fetch_and_what_it_never_reported(env: GateE
         async with served_gate(env) as served:
             body = mcp(call_id="c-1", session="s-1", batch="b-1", resumable=True)
             item = await asked(served, body)
-            assert (await shown(served, item["id"]))["batch"] == "b-1"
+            waiting = await shown(served, item["id"])
+            assert (waiting["batch"], waiting["resumable"]) == ("b-1", True)
+            request = read_gate_request(waiting)
+            statement = request.statement(Verdict.APPROVE, surface="tui", now=utc_now())
+            assert moment(statement.expires) - moment(statement.time) == timedelta(minutes=15)
             await decide(served, item)
             own = (await served.agent.get("/v1/agent")).json()
             (approved,) = own["approved"]

@@ -13,7 +13,7 @@ from aileron_tui.doors.claude_route import claude_routes
 from aileron_tui.gate.openapi import document
 from aileron_tui.gate.route_table import Route, RouteAccess
 from tests.gate.conftest import GateEnv, run_async
-from tests.gate.documented_replies import undocumented
+from tests.gate.documented_replies import check_documented, undocumented
 from tests.gate.served_gate import ServedGate, served_gate
 from tools.http_api import routes
 
@@ -144,6 +144,31 @@ async def check_length(served: ServedGate, route: Route, name: str, most: int) -
         sent = await served.agent.request(route.method, path_of(route), json={**example, name: "x" * length})
         message = sent.json()["error"]["message"] if sent.status_code == 400 else ""
         assert (f"$.{name}" in message) is too_long, (route.path, name, length, message)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "problem"),
+    [
+        (200, {"state": "executed", "differs": False}, {}, ""),
+        (200, {"state": "executed", "differs": False, "more": 1}, {}, "more is not documented"),
+        (200, {"state": "executed"}, {}, "differs is missing"),
+        (200, {"state": "gone", "differs": False}, {}, "state is gone"),
+        (418, {}, {}, "418 is not documented"),
+        (200, {"state": "executed", "differs": False}, {"Location": "/"}, "other headers"),
+        (200, {"state": "executed", "differs": False}, {"Content-Type": "text/plain"}, "has the type text/plain"),
+    ],
+)
+def test_replies_that_are_not_documented_are_noticed(
+    status: int, body: dict[str, Any], headers: dict[str, str], problem: str
+) -> None:
+    """The check that every reply in the tests of the gate goes through."""
+    request = httpx.Request("POST", "http://gate/v1/permissions/act-1/outcome")
+    reply = httpx.Response(status, json=body, headers=headers, request=request)
+    if problem:
+        with pytest.raises(AssertionError, match=problem):
+            run_async(check_documented(reply))
+    else:
+        run_async(check_documented(reply))
 
 
 @pytest.mark.parametrize(

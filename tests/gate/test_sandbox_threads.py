@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -97,48 +96,3 @@ def test_an_error_reaches_the_caller_and_frees_the_thread() -> None:
         go_on.set()
 
     with_threads(work, PoolSize(threads=1, per_agent=1, queue=0))
-
-
-def _busy(seconds: float) -> None:
-    began = time.thread_time()
-    while time.thread_time() - began < seconds:
-        pass
-
-
-def test_the_threads_of_an_agent_rest_while_more_of_its_calls_wait() -> None:
-    async def work(threads: SandboxThreads, _: threading.Event) -> None:
-        began = time.monotonic()
-        await asyncio.gather(*(threads.run(ThreadUse.PREVIEW, "a", _busy, 0.01) for _ in range(5)))
-        assert time.monotonic() - began >= 5 * 0.01 + 4 * 0.05
-        # The last one found no other waiting, so that its thread is free at once.
-        began = time.monotonic()
-        await threads.run(ThreadUse.PREVIEW, "a", lambda: None)
-        assert time.monotonic() - began < 0.05
-
-    with_threads(work, PoolSize(threads=1, per_agent=1, queue=20, rest=5.0))
-
-
-def test_a_rest_of_one_agent_delays_no_other_and_calls_that_only_wait_need_none() -> None:
-    async def work(threads: SandboxThreads, _: threading.Event) -> None:
-        paced = [threads.run(ThreadUse.UNGATED, "a", _busy, 0.02) for _ in range(3)]
-        await paced[0]
-        await asyncio.gather(*(threads.run(ThreadUse.UNGATED, "b", time.sleep, 0.01) for _ in range(4)))
-        assert not paced[1].done()
-        await asyncio.gather(*paced)
-
-    with_threads(work, PoolSize(threads=2, per_agent=1, queue=20, rest=20.0))
-
-
-def test_a_large_call_runs_while_no_other_call_of_its_agent_does() -> None:
-    async def work(threads: SandboxThreads, go_on: threading.Event) -> None:
-        order: list[str] = []
-        first = threads.run(ThreadUse.UNGATED, "a", go_on.wait)
-        large = [threads.run(ThreadUse.UNGATED, "a", order.append, f"large {n}", large=True) for n in range(2)]
-        small = threads.run(ThreadUse.UNGATED, "a", order.append, "small")
-        await threads.run(ThreadUse.UNGATED, "b", order.append, "other", large=True)
-        assert order == ["other"]
-        go_on.set()
-        await asyncio.gather(first, *large, small)
-        assert order == ["other", "large 0", "large 1", "small"]
-
-    with_threads(work, PoolSize(threads=8, per_agent=4, queue=20))

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from aileron_tui.core.decision import Verdict
+from aileron_tui.gate import held_calls
 from aileron_tui.gate.gate_state import GateLimits as Waiting
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
 from tests.gate.conftest import GateEnv, run_async
@@ -139,6 +140,19 @@ def test_too_many_calls_are_rate_limited(env: GateEnv) -> None:
             # The agent's rate limit does not affect the approver or the health check.
             assert (await served.approver.get(WAITING)).status_code == 200
             assert (await served.anonymous.get("/v1/health")).status_code == 200
+
+    run_async(main())
+
+
+def test_the_more_requests_wait_the_fewer_an_agent_may_add(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_calls, "_WAITING_PER_COST", 2)
+    limits = HttpLimits(requests_per_second=0.001, requests_burst=7)
+
+    async def main() -> None:
+        async with served_gate(env, limits) as served:
+            answers = [await served.agent.post(SEND, json={"args": {"draft_id": f"r-{number}"}}) for number in range(5)]
+            assert [answer.status_code for answer in answers] == [202] * 4 + [429]  # they count 1, 1, 2, 2 and 3
+            assert error_code(answers[4]) == "too_many_requests"
 
     run_async(main())
 

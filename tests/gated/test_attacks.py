@@ -5,6 +5,7 @@ import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.files.agent_tokens import read_token, token_path
-from aileron_tui.gated import ArgumentRefused, Denied, GatedError, NotAsked, gated
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.files.agent_tokens import read_token, token_path, write_approvers
+from aileron_tui.gated import AnswerRefused, ArgumentRefused, Denied, GatedError, NotAsked, gated
+from aileron_tui.gated.calls import GatedCall
 from aileron_tui.runtime.gate_discovery import discover
+from tests.doors.fake_gate import fake_gate
 from tests.gated.answered_gate import APPROVE, AnsweredGate, Reply, approve, nobody, until
 from tests.gated.conftest import PROGRAM
 from tests.gated.test_call_arguments import JSON, same_types
@@ -189,3 +193,27 @@ def test_many_values_are_refused_with_a_reason(gate: AnsweredGate) -> None:
     with pytest.raises(NotAsked, match="20,000 values"):
         look(list(range(30_000)))
     assert gate.seen == []
+
+
+def test_an_approval_is_not_used_twice_by_a_process(gate: AnsweredGate, tmp_path: Path) -> None:
+    """Something in the place of the gate answers a second call with the approval of the first."""
+    first = gated(wait=False, name="once")(lambda: RAN.append(1))()
+    until(lambda: first.state() == "approved", "the approval")
+    grants: list[JsonObject] = []
+    was_granted = GatedCall.was_granted
+
+    def remember(call: GatedCall, grant: JsonObject) -> None:
+        grants.append(grant)
+        was_granted(call, grant)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GatedCall, "was_granted", remember)
+        first.result()
+    with fake_gate(tmp_path, "python") as liar:
+        write_approvers(liar.home / "data", "python", [gate.key.public.line("operator")])
+        liar.answer = lambda _: (200, dict(grants[0]))
+        gated.configure(data=liar.home / "data", program=PROGRAM)
+        with pytest.raises(AnswerRefused, match="used before"):
+            gated(name="once")(lambda: RAN.append(2))()
+        gated.flush()
+    assert RAN == [1]

@@ -80,7 +80,7 @@ def test_without_an_agent_it_says_how_to_add_one(no_gate: Path, function: Any) -
 
 def test_without_a_gate_it_says_how_to_start_one(no_gate: Path, function: Any) -> None:
     write_token(token_path(private_folder(no_gate / "data"), "python"), TOKEN)
-    with pytest.raises(NotAsked, match=r"so wipe(_async)? was not run: no gate is running.*Start one with"):
+    with pytest.raises(NotAsked, match=r"so wipe(_async)? was not run: no gate is running.*Start one with `[^`]*`\.$"):
         function()
 
 

@@ -24,6 +24,8 @@ from aileron_tui.gated import (
     Withdrawn,
     gated,
 )
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.surface.agent_changes import rotate_agent
 from tests.gated.answered_gate import APPROVE, AnsweredGate, deny, edit, nobody
 from tests.gated.conftest import PROGRAM
 
@@ -114,6 +116,14 @@ def test_a_rule_answers_without_a_person(gate: AnsweredGate, function: Any) -> N
     with gate.rule("look", PROGRAM, RuleVerdict.DENY), pytest.raises(Denied):
         call(quiet, "a@example.com")
     assert len(RAN) == 1
+
+
+@both
+def test_a_new_token_is_used_at_once(gate: AnsweredGate, function: Any) -> None:
+    call(function, "a")
+    rotate_agent(gate.data / FILE, "python", gate.key)
+    call(function, "b")
+    assert len(RAN) == 2
 
 
 @pytest.mark.parametrize(

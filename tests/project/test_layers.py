@@ -54,6 +54,16 @@ def test_a_hook_starts_without_a_parser_and_an_http_client() -> None:
     assert not loaded_by(code) & (HEAVY | slow)
 
 
+def test_the_mcp_proxy_starts_without_an_http_client_and_cryptography() -> None:
+    code = (
+        "import os\nos.dup2(os.open(os.devnull, os.O_RDWR), 0)\nos.dup2(0, 1)\nerrors = os.dup(2)\nos.dup2(0, 2)\n"
+        "from aileron_tui.cli import main\n"
+        "assert main(['mcp-proxy', '--name', 'x', '--data', '/nonexistent', '--', 'true']) == 0\nos.dup2(errors, 2)"
+    )
+    slow = {"http.client", "ssl", "email", "asyncio", "platformdirs", "rfc8785", "decimal", "mcp", "tomli"}
+    assert not loaded_by(code) & (HEAVY | slow)
+
+
 def test_the_decorator_for_python_functions_is_light() -> None:
     heavy = {"asyncio", "http.client", "ssl", "email", "platformdirs", "rfc8785", "subprocess", "argparse", "tomli"}
     assert not loaded_by("import aileron_tui.gated") & (HEAVY | heavy)

@@ -23,6 +23,7 @@ LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAVFSbLEOFFaBRdGPeLtU17HEBjfXbjY3ZuR
 FINGERPRINT = "SHA256:3EWd9N28tLC/qIUJ6m8AlmBMgEyIZHzt7SV2WW+9WUY"  # as ssh-keygen -l says
 SECRET = bytearray(b"correct horse")
 FAST = 2**4
+USUAL = pkcs8.write.__defaults__  # before the tests make it cheap
 
 
 @pytest.fixture
@@ -47,8 +48,9 @@ def test_a_key_is_written_privately_and_unlocked_again(folder: Path) -> None:
 
 def test_the_real_cost_of_a_guess_is_128_mib() -> None:
     seed = key_store.new_seed()
-    pem = pkcs8.write(seed, SECRET)
+    pem = pkcs8.write(seed, SECRET, pkcs8.WORK)
     assert pkcs8.WORK * 128 * 8 == 128 * 1024 * 1024
+    assert (pkcs8.WORK,) == USUAL
     assert pkcs8.read(pem, SECRET).private_bytes_raw() == bytes(seed)
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 from aileron_tui.cli.commands.setup.settings_text import diff_lines, said_yes, tell
 from aileron_tui.cli.confirmation import NotDecided
@@ -16,10 +17,10 @@ from aileron_tui.doors.mcp_listing import listed_tools
 from aileron_tui.doors.mcp_setup import McpName
 from aileron_tui.doors.settings_file import PlannedFile
 from aileron_tui.doors.setup_plan import SetupContext
-from aileron_tui.doors.setup_record import SetupRecord
+from aileron_tui.doors.setup_record import SetupRecord, read_records
 
 
-def chosen_file(file: PlannedFile, client: McpClient) -> list[PlannedFile]:
+def chosen_file(file: PlannedFile, client: McpClient, data: Path) -> list[PlannedFile]:
     """The file, if something is to be written. Raises NotDecided if the user does not want that."""
     if not file.differs:
         return []
@@ -27,6 +28,8 @@ def chosen_file(file: PlannedFile, client: McpClient) -> list[PlannedFile]:
     if file.link:
         tell(f"{inline(str(file.link))} is a symbolic link to {inline(str(file.path))}, which is changed.")
     tell("", *diff_lines(str(file.path), file.before, file.after), "")
+    if any(record.word == client.word for record in read_records(data)):
+        tell(f"- The hooks of {client.title} ask the gate as well, so you are asked twice about each call.")
     tell(f"- What {client.title} does without this server does not pass the gate.")
     tell("- Any program that runs as you can change these settings. `aileron-tui doctor` tells you if one did.")
     if not said_yes("Write these settings?"):

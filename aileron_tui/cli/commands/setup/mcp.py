@@ -62,6 +62,14 @@ def _misuse(options: argparse.Namespace, proxied: bool) -> tuple[str, ...]:
         return ("not a valid name for an MCP server", repr(options.name), f"{hint}{SERVER_NAME_RULE}")
     if options.url and not options.url.startswith(("http://", "https://")):
         return ("--url must begin with http:// or https://", repr(options.url))
-    if any("\0" in word or not word.isprintable() for word in options.server[:1]):
-        return ("the command cannot be used", repr(options.server[0]))
+    if odd := next((word for word in (*options.server, options.url, options.wrap) if not _is_utf8(word)), ""):
+        return ("this cannot be written to settings, because it is not UTF-8", repr(odd))
     return ()
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

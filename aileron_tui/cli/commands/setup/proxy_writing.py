@@ -25,7 +25,7 @@ from aileron_tui.core.tool_changes import tool_changes
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.agent_programs import check_command, shell_words
-from aileron_tui.doors.known_servers import KnownServer, read_server, server_names, write_server
+from aileron_tui.doors.known_servers import DamagedServer, KnownServer, read_server, server_names, write_server
 from aileron_tui.doors.mcp_clients import CLIENTS, McpClient
 from aileron_tui.doors.mcp_entries import ServerStart
 from aileron_tui.doors.mcp_listing import listed_tools
@@ -60,7 +60,9 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     confirmation.check_terminal(load_config(here.config).policy, "setting up an MCP server")
     key_store.choose(here.keys, options.key)
     check_command(context.command)
-    pinned = read_server(here.data, options.name) if options.name in server_names(here.data) else None
+    pinned = _pinned(options)
+    if pinned and not options.agent:
+        context = replace(context, agent=pinned.agent)
     target = _target(options, context, pinned)
     found = _listed(target)
     start = target.start
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     _accept_tools(found, pinned, start)
     policy = accepted_policy(policy, found)
     server = replace(server, policy=policy.path)
-    chosen = chosen_file(target.file, target.client) if target.file and target.client else []
+    chosen = chosen_file(target.file, target.client, here.data) if target.file and target.client else []
     rules = _chosen_rules(access)
     changed = bool(chosen or rules or access.state != "ok" or server != pinned)
     if target.client and target.known is None:
@@ -87,6 +89,20 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
             write_recorded(here.data, mcp_record(target.name, context), chosen, target.known)
     _report(target, server)
     return OK if options.no_check else _tried(target, server)
+
+
+def _pinned(options: argparse.Namespace) -> KnownServer | None:
+    """The server as it was set up before. A file of it that is damaged is written anew. Raises ServerFault."""
+    data = paths().data
+    if options.name not in server_names(data):
+        return None
+    try:
+        return read_server(data, options.name)
+    except DamagedServer as error:
+        if not (options.server or options.url or options.wrap):
+            raise
+        tell(f"! {inline(str(error))}. It is written anew.")
+        return None
 
 
 def _target(options: argparse.Namespace, context: SetupContext, pinned: KnownServer | None) -> _Target:
@@ -125,7 +141,7 @@ def _listed(target: _Target) -> tuple[PinnedTool, ...]:
         tell(f"  in the folder {inline(start.folder)}")
     if start.env:
         tell(f"  with the variables {inline(', '.join(sorted(start.env)))}")
-    if target.wraps and not said_yes("Start it?"):  # the command is not one that the user has just typed
+    if target.wraps and not said_yes("Start it?" if start.command else "Ask it?"):  # the user has not just typed it
         raise NotDecided("nothing was changed")
     return listed_tools(start)
 

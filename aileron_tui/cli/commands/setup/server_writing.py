@@ -1,6 +1,7 @@
 """Gives an MCP client the server of this program: shows what would change, asks, writes it, and tries it."""
 
 import argparse
+from dataclasses import replace
 from importlib.util import find_spec
 
 from aileron_tui.cli import confirmation
@@ -38,12 +39,14 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
         raise AileronError("the MCP server needs the package mcp, which is not installed", hint=hint)
     name = McpName(client.word, OWN, OWN)
     known = known_record(here.data, name.word, context)
+    if known and not options.agent:
+        context = replace(context, agent=known.agent)
     words = server_words(context, client)
     plan = ClientSettings(client, context, known).added(OWN, words)
     file = planned(plan, known_file(known, plan.path))
     check_places([file], context)
     access = access_with_rules(gate_ledger(), context.agent, utc_now(), lambda _: ())
-    chosen = chosen_file(file, client)
+    chosen = chosen_file(file, client, here.data)
     if not chosen and access.state == "ok" and known is not None:
         tell("Nothing to change.")
         return OK if options.no_check or not said_yes("Try it?") else tried(ServerStart(words), {})
