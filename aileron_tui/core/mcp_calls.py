@@ -16,17 +16,14 @@ from aileron_tui.core.mcp_messages import (
     is_modern,
     request_line,
 )
+from aileron_tui.core.tool_names import BESIDE_ARGS
 from aileron_tui.core.values import dataclass
 
 METHOD_PREFIX: Final = "(method) "
 """What the name of a request that is no tool call begins with where the name of a tool is shown."""
 
 _OF_CALLS: Final = frozenset({"name", "arguments", "_meta", "task", "inputResponses", "requestState"})
-_EXTRAS: Final = {
-    "task": "mcp:task",
-    "inputResponses": "mcp:inputResponses",
-    "requestState": "mcp:requestState",
-}
+_EXTRAS: Final = {name: BESIDE_ARGS + name for name in ("task", "inputResponses", "requestState")}
 """Members of a call beside its arguments, and what they are called where arguments are shown."""
 
 _RESERVED: Final = frozenset(_EXTRAS.values())

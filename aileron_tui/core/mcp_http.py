@@ -9,7 +9,7 @@ from typing import Final
 from aileron_tui.core.address import Address, BadAddress, read_address
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.core.mcp_messages import CALL, VERSION_KEY, is_modern
+from aileron_tui.core.mcp_messages import CALL, LONGEST_LINE, VERSION_KEY, is_modern
 from aileron_tui.core.values import dataclass
 
 _URL: Final = re.compile(r"(https?://[^/?#@\s]+)(/[!-~]*)?", re.ASCII | re.IGNORECASE)
@@ -100,15 +100,19 @@ def _params(schema: Json, arguments: Json, depth: int = 0) -> Iterator[tuple[str
 
 
 def events(lines: Iterator[bytes]) -> Iterator[StreamEvent]:
-    """The events in the lines of a stream, which are without their line ends."""
+    """The events in the lines of a stream, which are without their line ends. One that is too long ends the stream."""
     data: list[bytes] = []
+    size = 0
     id_, retry, kind = "", None, b"message"
     for line in lines:
         if not line:
             if (data or id_ or retry is not None) and kind == b"message":
                 yield StreamEvent(b"\n".join(data), id_, retry)
-            data, id_, retry, kind = [], "", None, b"message"
+            data, id_, retry, kind, size = [], "", None, b"message", 0
             continue
+        size += len(line)
+        if size > LONGEST_LINE:
+            return
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         match name:

@@ -42,9 +42,11 @@ class ToolListings:
         self._told: dict[str, PinnedTool] = {}
         self._own: _Listing | None = None
         self._is_stale = False
+        self.changes = 0
 
     def changed(self) -> None:
         """The server has said that its tools have changed, so they must be listed again before the next call."""
+        self.changes += 1
         self._is_stale = True
         self._own = None
 

@@ -182,6 +182,14 @@ def one_line(line: bytes) -> bytes:
     return _OTHER_LINE_ENDS.sub(lambda found: _ESCAPED[found[0]], line)
 
 
+def without_returns(line: bytes) -> bytes:
+    """A message of a server in which no reader ends a line at a carriage return, where a whole message might follow.
+
+    In JSON, it can only be between tokens, where a space means the same.
+    """
+    return line[:-1].replace(b"\r", b" ") + line[-1:] if b"\r" in line else line
+
+
 def plain_request(line: bytes) -> tuple[str, RequestId] | None:
     """The id of a request that can be passed on as it is, for the most common ones; None if it must be read.
 
@@ -238,7 +246,7 @@ def certain_id(line: bytes) -> tuple[str, RequestId] | None:
     found = _ID_FIRST.match(line)
     if found is None and line.startswith(b'{"result":{'):
         found = _ID_LAST.search(line, max(0, len(line) - _FARTHEST))
-    if found is None or b"\\u" in line or len(_ANY_ID.findall(line)) != 1:
+    if found is None or b"\\u" in line or b"\r" in line or len(_ANY_ID.findall(line)) != 1:
         return None
     number, text = found.groups()
     return ("number", int(number)) if number else ("text", text.decode())

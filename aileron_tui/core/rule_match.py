@@ -19,6 +19,7 @@ from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict
 from aileron_tui.core.times import moment
+from aileron_tui.core.tool_names import BESIDE_ARGS
 from aileron_tui.core.values import dataclass
 
 STRICTEST_FIRST: Final = (RuleVerdict.DENY, RuleVerdict.ASK, RuleVerdict.ALLOW)
@@ -139,6 +140,8 @@ def obstacle(rule: Rule, call: RuleCall) -> str:
         return f"its risk is {call.risk} now, but was {rule.risk} when the rule was made"
     if (call.command or call.is_shell) and rule.reach is not RuleReach.COMMAND:
         return "a rule can allow a shell command only by its exact text"
+    if call.kind is CallKind.TOOL and any(name.startswith(BESIDE_ARGS) for name in call.args):
+        return "it has members beside its args, which no rule may allow"
     if call.protected:
         return f"it names {call.protected}, which no rule may allow"
     if call.shown is None:

@@ -1,7 +1,12 @@
 """Names of tools: the MCP server that has a tool, and the tool's own name."""
 
+from typing import Final
+
 from aileron_tui.core.tool_call import ToolCall
 from aileron_tui.core.values import dataclass
+
+BESIDE_ARGS: Final = "mcp:"
+"""What the names of those members of an MCP call begin with that are shown among its args but are none of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ _OTHER: Final = re.compile(r"\$?\{[^{}]*:[^{}]*\}|\$\{[^{}]*\}?")
 """What a client may fill in from elsewhere, such as a question to its user."""
 
 _ENVIRONMENTS: Final = ("env", "environment")
+_URLS: Final = ("httpUrl", "url", "serverUrl", "tcp")
 _SECRETS: Final = ("headers", "http_headers", "env_http_headers", "headersHelper", "oauth", "bearer_token_env_var")
 
 
@@ -103,6 +104,10 @@ def existing_start(client: McpClient, name: str, listed: JsonObject, env: Mappin
     if not words and not url:
         hint = "Fix it, then try again."
         raise SettingsFault(f"the server {name} of {client.title} has no command and no URL", hint=hint)
+    if words and (other := next((key for key in _URLS if at(entry, key)), "")):
+        hint = f"Remove {other} or the command from its entry, then try again."
+        detail = f"it also has {other}, and {client.title} might go there without the gate"
+        raise SettingsFault(f"the server {name} of {client.title} has a command", detail, hint)
     filled = _Filled(name, client, env)
     return ServerStart(
         tuple(map(filled.text, words)),

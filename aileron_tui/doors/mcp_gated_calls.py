@@ -228,12 +228,7 @@ class GatedCalls:
         if held.tool is None:
             self._send(held, grant)
             return
-        try:
-            is_stale = self._listings.needs_listing(held.asked.tool)
-            versions = () if is_stale else self._listings.versions(held.asked.tool)
-        except ToolFault:
-            versions = ()
-        if not versions or versions[-1].hash != held.tool.hash or not all(map(self._is_accepted, versions)):
+        if not self._is_unchanged(held.tool):
             self._ask_anew(held, grant, _CHANGED_TOOL)
             return
         before = held.preview
@@ -245,10 +240,20 @@ class GatedCalls:
             return
         self._previews.fetch(held.asked, grant.args, lambda now: self._compare(held, grant, now))
 
+    def _is_unchanged(self, tool: PinnedTool) -> bool:
+        """Whether a definition is still the current one, and every other that matters was accepted."""
+        try:
+            versions = () if self._listings.needs_listing(tool.name) else self._listings.versions(tool.name)
+        except ToolFault:
+            return False
+        return bool(versions) and versions[-1].hash == tool.hash and all(map(self._is_accepted, versions))
+
     def _compare(self, held: HeldCall, grant: Allowed, now: Preview | None) -> None:
         if held.is_over:
             return
-        if now is None or held.preview is None or now.result != held.preview.result:
+        if held.tool is None or not self._is_unchanged(held.tool):  # it may have changed while the preview was fetched
+            self._ask_anew(held, grant, _CHANGED_TOOL)
+        elif now is None or held.preview is None or now.result != held.preview.result:
             self._ask_anew(held, grant, _CHANGED_PREVIEW)
         else:
             self._send(held, grant)

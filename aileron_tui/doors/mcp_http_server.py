@@ -26,6 +26,7 @@ from aileron_tui.core.values import dataclass
 _CONNECT_SECONDS: Final = 15.0
 _ANSWER_SECONDS: Final = 24 * 3600.0
 _CLOSE_SECONDS: Final = 2.0
+_FULL_SECONDS: Final = 0.05
 _MOST_RETRIES: Final = 5
 _LONGEST_SESSION: Final = 1024
 _JSON: Final = "application/json"
@@ -34,6 +35,17 @@ _REFUSALS: Final = frozenset((401, 403, 404, 405, 413, 415, 421, 429))
 """Statuses that say that a server did not look at what it was sent."""
 
 _REJECTED: Final = "the server refused the request"
+
+
+class ClientSide(Protocol):
+    """The loop that writes to the client, which is in another thread."""
+
+    def post(self, work: Callable[[], None]) -> None:
+        """Hands over work."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits for the client that it should be sent no more."""
 
 
 class Replies(Protocol):
@@ -93,10 +105,10 @@ class _Exchange:
 class HttpServer:
     """Sends the messages of a client to a server, and passes on what it answers."""
 
-    def __init__(self, url: str, bearer: str, post: Callable[[Callable[[], None]], None], replies: Replies) -> None:
+    def __init__(self, url: str, bearer: str, client: ClientSide, replies: Replies) -> None:
         self._url = read_url(url)
         self._bearer = bearer
-        self._post = post
+        self._client = client
         self._replies = replies
         self._session = ""
         self._version = ""
@@ -174,7 +186,7 @@ class HttpServer:
         except _Lost as lost:
             if not exchange.is_aborted:
                 problem, is_sent = lost.problem, lost.is_sent
-                self._post(lambda: self._replies.lost(id_, problem, is_sent=is_sent))
+                self._client.post(lambda: self._replies.lost(id_, problem, is_sent=is_sent))
         finally:
             self._running.pop(key, None)
             exchange.close()
@@ -318,12 +330,21 @@ class HttpServer:
     def _note_version(self, message: JsonObject) -> None:
         result = message.get("result")
         version = result.get("protocolVersion") if isinstance(result, dict) else None
-        if isinstance(version, str):
+        if isinstance(version, str) and version.isascii():
             self._version = header_value(version)
 
     def _pass_on(self, data: bytes) -> None:
+        """Hands a message over, and waits until the client reads: what a server sends does not pile up here."""
         line = as_line(data)
-        self._post(lambda: self._replies.from_server(line))
+        taken = threading.Event()
+
+        def take() -> None:
+            taken.set()
+            self._replies.from_server(line)
+
+        self._client.post(take)
+        while not self._is_closed and (not taken.wait(_FULL_SECONDS) or self._client.is_full):
+            time.sleep(_FULL_SECONDS)
 
 
 def _stream_lines(response: http.client.HTTPResponse) -> Iterator[bytes]:

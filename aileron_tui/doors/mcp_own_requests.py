@@ -85,24 +85,32 @@ class OwnRequests:
 
 
 class OwnListing:
-    """Lists all tools of a server, page by page, for everyone who waits for that."""
+    """Lists all tools of a server, page by page, for everyone who waits for that. All pages share one limit of time."""
 
     def __init__(self, own: OwnRequests, listings: ToolListings) -> None:
         self._own = own
         self._listings = listings
         self._waiting: list[Callable[[str], None]] = []
+        self._end = 0.0
+        self._changes = 0
 
     def start(self, meta: JsonObject, then: Callable[[str], None]) -> None:
         """Lists the tools; `then` is called with "" when they are known, else with the reason why they are not."""
         self._waiting.append(then)
         if len(self._waiting) == 1:
-            self._ask(meta, "", {})
+            self._end = time.monotonic() + LIST_SECONDS
+            self._begin(meta)
+
+    def _begin(self, meta: JsonObject) -> None:
+        self._changes = self._listings.changes
+        self._ask(meta, "", {})
 
     def _ask(self, meta: JsonObject, cursor: str, pages: dict[str, tuple[PinnedTool, ...]]) -> None:
         params: JsonObject = {"cursor": cursor} if cursor else {}
         if meta:
             params["_meta"] = meta
-        self._own.start(LIST, params, LIST_SECONDS, lambda reply: self._page(meta, cursor, pages, reply))
+        seconds = self._end - time.monotonic()
+        self._own.start(LIST, params, seconds, lambda reply: self._page(meta, cursor, pages, reply))
 
     def _page(self, meta: JsonObject, cursor: str, pages: dict[str, tuple[PinnedTool, ...]], reply: OwnReply) -> None:
         try:
@@ -116,6 +124,9 @@ class OwnListing:
                 raise ToolFault("the server has too many tools")
         except ToolFault as error:
             self._finish(str(error))
+            return
+        if self._changes != self._listings.changes:  # the pages so far may be of the list before the change
+            self._begin(meta)
             return
         if after:
             self._ask(meta, after, pages)

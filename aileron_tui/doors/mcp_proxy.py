@@ -32,6 +32,7 @@ from aileron_tui.core.mcp_messages import (
     read_client_line,
     read_server_line,
     tool_error_line,
+    without_returns,
     written,
 )
 from aileron_tui.doors.mcp_gated_calls import Asker, GatedCalls, ProxySetting
@@ -72,7 +73,6 @@ class _Sent:
         self.held = held
         self.grant = grant
         self.cursor = cursor
-        self.is_cancelled = False
         self.is_plain = grant is None and cursor is None
 
 
@@ -115,8 +115,7 @@ class McpProxy:
         key = id_key(message.id)
         if key is None or self._own.owns(message.id):
             raise BadMessage(INVALID_REQUEST, "the id cannot be used")
-        earlier = self._open.get(key)
-        if earlier is not None and not (isinstance(earlier, _Sent) and earlier.is_cancelled and not earlier.grant):
+        if key in self._open:  # also if it was cancelled: its answer may come later, and would count for this one
             raise BadMessage(INVALID_REQUEST, "a request with the same id has not been answered yet")
         if len(self._open) >= _MOST_OPEN:
             raise BadMessage(INVALID_REQUEST, "too many requests have not been answered yet", message.id)
@@ -149,10 +148,8 @@ class McpProxy:
             del self._open[key]
             self._calls.cancel(found)
             return False
-        if found is not None:
-            found.is_cancelled = True
-            if found.grant is not None:
-                self._cancelled[key] = time.monotonic() + _CANCEL_SECONDS
+        if found is not None and found.grant is not None:
+            self._cancelled[key] = time.monotonic() + _CANCEL_SECONDS
         return True
 
     # from the server
@@ -166,7 +163,7 @@ class McpProxy:
         messages = read_server_line(line)
         passed = [self._passed(message, line) for message in messages]
         if passed.count(None) == len(passed):
-            self._lines.to_client(line + end)
+            self._lines.to_client(without_returns(line) + end)
             return
         for message, instead in zip(messages, passed, strict=True):
             if instead is None and message.body is not None:
@@ -177,7 +174,7 @@ class McpProxy:
     def _passed(self, message: ServerMessage, line: bytes) -> bytes | None:
         """None if a message is passed on as it is; otherwise what is sent instead, which may be nothing."""
         if message.body is None:
-            if b"{" in line and self._is_listing():  # it may be a list of tools that only the client can read
+            if b"{" in line:  # it may be a response or a list of tools that only the client can read
                 self._lines.note("a line of the server cannot be read and was dropped")
                 return b""
             return None
@@ -186,9 +183,6 @@ class McpProxy:
         if message.method == LIST_CHANGED:
             self._listings.changed()
         return None
-
-    def _is_listing(self) -> bool:
-        return any(isinstance(sent, _Sent) and sent.cursor is not None for sent in self._open.values())
 
     def _response(self, message: ServerMessage, line: bytes) -> bytes | None:
         body = message.body or {}
@@ -263,8 +257,9 @@ class McpProxy:
             return
         for key in [key for key, end in self._cancelled.items() if end <= now]:
             del self._cancelled[key]
-            sent = self._open.pop(key, None)
+            sent = self._open.get(key)
             if isinstance(sent, _Sent) and sent.grant is not None:
+                self._open[key] = _Sent()  # its answer may still come
                 self._asker.report(sent.grant.id, sent.grant.args, f"the client cancelled the call: {UNKNOWN}")
 
     def next_time(self, now: float) -> float:

@@ -106,6 +106,11 @@ class ProxyLoop:
         with suppress(BlockingIOError):
             os.write(self._wake, b"\0")
 
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits for the client that it should be sent no more."""
+        return self._client.is_full
+
     # running
 
     def run(self, messages: Messages, server: ServerProcess | RemoteServer | None) -> int:
@@ -135,7 +140,9 @@ class ProxyLoop:
         if self._signal and self._is_reading:
             self._client_gone(messages)
         if self._child is None:
-            return self._is_reading or now < self._end
+            if not (goes_on := self._is_reading or now < self._end):
+                messages.server_left("the connection ended before the server answered")
+            return goes_on
         if self._end == _NEVER and self._child.has_exited():
             self._end = now + STEP_SECONDS  # another process may still hold its output open
         self._is_ending = not self._is_reading or self._end != _NEVER

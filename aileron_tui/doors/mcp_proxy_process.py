@@ -56,7 +56,7 @@ def run_proxy(options: ProxyOptions) -> int:
             return loop.run(proxy, server)
         from aileron_tui.doors.mcp_http_server import HttpServer  # noqa: PLC0415  # not for processes
 
-        return loop.run(proxy, HttpServer(url, options.bearer, loop.post, proxy))
+        return loop.run(proxy, HttpServer(url, options.bearer, loop, proxy))
     finally:
         questions.finish(_REPORT_SECONDS)
 

@@ -169,7 +169,7 @@ class Questions:
         """Tells the gate what became of a call that was handed over."""
         body: JsonObject = {"status": "failed" if error else "executed", "input": args}
         if error:
-            body["error"] = error[:_LONGEST_ERROR]
+            body["error"] = error[:_LONGEST_ERROR].encode(errors="replace").decode()  # the server's, maybe not Unicode
         self._start("report", lambda: self._send("POST", f"/v1/permissions/{id_}/outcome", body))
 
     def withdraw(self, id_: str) -> None:

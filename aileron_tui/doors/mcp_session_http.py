@@ -1,8 +1,11 @@
 """An MCP server that is reached over HTTP, one exchange for each message."""
 
+import socket
+import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final
 
 import httpx
 
@@ -24,6 +27,7 @@ class SessionHttp:
         self._session = ""
         self._unsent: list[JsonObject] = []
         self._problem = ""
+        self._socket: socket.socket | None = None
 
     def send(self, message: JsonObject) -> None:
         """Queues a message; it is sent when answers are awaited."""
@@ -38,6 +42,8 @@ class SessionHttp:
             except httpx.TimeoutException:
                 return
             except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+                if time.monotonic() >= deadline:
+                    return
                 hint = "Check the address and that the server is running."
                 raise SessionFault(f"cannot reach {self._url}", str(error) or type(error).__name__, hint) from None
 
@@ -70,9 +76,13 @@ class SessionHttp:
     def _exchange(self, message: JsonObject, seconds: float, deadline: float) -> Iterator[ServerMessage]:
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
         body = written(message).rstrip(b"\n")
-        with self._client.stream(
-            "POST", self._url, content=body, headers=self._headers(message), timeout=timeout
-        ) as reply:
+        headers, watched = self._headers(message), {"trace": self._connected}
+        with (
+            self._ended_after(seconds),
+            self._client.stream(
+                "POST", self._url, content=body, headers=headers, timeout=timeout, extensions=watched
+            ) as reply,
+        ):
             self._session = reply.headers.get(_SESSION, self._session)
             kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
             if not reply.is_success and kind != "application/json":
@@ -89,6 +99,27 @@ class SessionHttp:
                 if any(each.body is None for each in found):
                     raise SessionFault(f"{self._url} answered with something that is not a message of MCP")
                 yield from found
+
+    def _connected(self, event: str, info: Mapping[str, Any]) -> None:
+        """Keeps the socket of a new connection, in plain text or with TLS."""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._socket = info["return_value"].get_extra_info("socket")
+
+    @contextmanager
+    def _ended_after(self, seconds: float) -> Iterator[None]:
+        """Ends the connection after some time: a timeout of httpx begins again with every byte that arrives."""
+        timer = threading.Timer(seconds, self._hang_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            if self._socket is not None:
+                self._socket.shutdown(socket.SHUT_RDWR)
 
 
 def _reason(messages: Iterable[ServerMessage]) -> str:

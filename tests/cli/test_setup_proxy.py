@@ -133,6 +133,8 @@ def test_an_entry_is_wrapped_with_everything_that_is_in_it_and_restored(
         ({"command": "x", "args": ["${NO_SUCH_VARIABLE}"]}, "NO_SUCH_VARIABLE"),
         ({"type": "http", "url": "https://x/", "headers": {"Authorization": "Bearer secret"}}, "headers"),
         ({"command": ["x", 1]}, "no command"),
+        ({"type": "http", "command": "x", "url": "https://x/"}, "without the gate"),
+        ({"command": "x", "httpUrl": "https://x/"}, "without the gate"),
         ("x", "no command"),
         ({"command": "aileron-tui", "args": ["mcp-proxy", "--name", "a", "--", "b"]}, "already"),
         (None, "has no MCP server named a"),
@@ -251,13 +253,19 @@ def test_a_server_that_claude_code_has_for_one_folder_is_wrapped(home: Path, tmp
     assert json.loads(path.read_text()) == listed
 
 
-def test_a_server_of_a_client_is_not_started_without_a_yes(home: Path, answers: Answers, tmp_path: Path) -> None:
+def test_a_server_of_a_client_is_not_started_without_a_yes(
+    home: Path, answers: Answers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     started = tmp_path / "started"
-    entry = {"command": "touch", "args": [str(started)], "env": {"LD_PRELOAD": "x"}}
+    entry = {"command": "touch", "args": [str(started)], "env": {"LD_PRELOAD": "x"}, "cwd": "/tmp/else\x1b[2Jwhere"}
     write_settings(home, "cursor", json.dumps({"mcpServers": {"one": entry}}))
     answers.given = ["n"]
     assert set_up("--client", "cursor", "--wrap", "one") == FAILED
     assert not started.exists()
+    said = capsys.readouterr().err
+    assert "LD_PRELOAD" in said
+    assert "in the folder /tmp/else" in said
+    assert "\x1b" not in said
 
 
 def test_a_policy_that_ships_is_offered_and_copied(

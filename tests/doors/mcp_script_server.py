@@ -46,6 +46,9 @@ def call(id_: object, params: dict[str, Any], mode: str) -> None:
     if mode == "fail":
         result(id_, {"content": [{"type": "text", "text": "disk full"}], "isError": True})
         return
+    if mode == "not unicode":
+        result(id_, {"content": [{"type": "text", "text": "disk full \ud800"}], "isError": True})
+        return
     if "path" in arguments:
         append(arguments["path"], arguments.get("text", "").encode())
     value = {"content": [{"type": "text", "text": json.dumps(params)}]}

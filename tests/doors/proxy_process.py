@@ -99,4 +99,4 @@ def proxied(home: Path, mode: str, *options: str, command: list[str] | None = No
     started = [sys.executable, "-m", "aileron_tui", "mcp-proxy", "--name", "files", "--data", str(data), *options]
     environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
     server = server_command(mode, home / "server.log") if command is None else command
-    return Conversation([*started, "--", *server], environment)
+    return Conversation([*started, "--", *server] if server else started, environment)

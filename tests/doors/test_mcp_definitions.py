@@ -1,6 +1,7 @@
 """Definitions of tools that change under the MCP proxy, and servers that list them in odd ways."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,29 @@ def test_all_pages_of_a_list_are_read(proxy: Harness) -> None:
     proxy.result(second["id"], {"tools": proxy.tools})
     assert len(proxy.gate.asked) == 1
     assert not proxy.client
+
+
+def test_a_list_that_changes_between_its_pages_is_read_again(proxy: Harness) -> None:
+    proxy.request(1, "tools/call", name="write")
+    (first,) = proxy.sent()
+    proxy.result(first["id"], {"tools": [definition("write")], "nextCursor": "2"})
+    (second,) = proxy.sent()
+    proxy.reply({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    proxy.result(second["id"], {"tools": []})
+    (again,) = proxy.sent()
+    assert "cursor" not in again["params"]
+    proxy.result(again["id"], {"tools": [definition("write", "changed")]})
+    assert [asked.question.is_definition for asked in proxy.gate.asked] == [True]
+
+
+def test_all_pages_of_a_list_share_one_limit(proxy: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy.request(1, "tools/call", name="write")
+    (first,) = proxy.sent()
+    later = time.monotonic() + 14
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    proxy.result(first["id"], {"tools": [], "nextCursor": "2"})
+    proxy.later(2)
+    assert "did not answer in time" in proxy.error_text()
 
 
 def test_a_client_that_reads_only_the_first_page_can_call_a_tool_of_the_second(proxy: Harness) -> None:

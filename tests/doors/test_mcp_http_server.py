@@ -4,14 +4,16 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from queue import Queue
+from itertools import repeat
+from queue import Empty, Queue
 from typing import Any
 
 import pytest
 
+from aileron_tui.core import mcp_http
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.doors.mcp_http_server import HttpServer
 from tests.doors.proxy_harness import MODERN_META
@@ -88,6 +90,11 @@ class Far:
     server: HttpServer
     received: list[tuple[str, dict[str, str], JsonObject]]
     lines: "Queue[Any]" = field(default_factory=Queue)
+    is_full: bool = False
+
+    def post(self, work: Callable[[], None]) -> None:
+        """Does it at once."""
+        work()
 
     def from_server(self, line: bytes, end: bytes = b"\n") -> None:
         """Keeps a message."""
@@ -114,23 +121,31 @@ class Far:
 
 
 @contextmanager
-def far(reply: Reply, bearer: str = "") -> Iterator[Far]:
-    """A server that listens on this machine."""
+def listening(reply: Reply) -> Iterator[tuple[str, list[tuple[str, dict[str, str], JsonObject]]]]:
+    """A server that listens on this machine: its URL, and what arrives there."""
     received: list[tuple[str, dict[str, str], JsonObject]] = []
     handler = type("Own", (Handler,), {"reply": staticmethod(reply), "received": received})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
-        listening.daemon_threads = True
-        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as made:
+        made.daemon_threads = True
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
+        try:
+            yield f"http://127.0.0.1:{made.server_address[1]}/mcp", received
+        finally:
+            made.shutdown()
+            thread.join()
+
+
+@contextmanager
+def far(reply: Reply, bearer: str = "") -> Iterator[Far]:
+    """The proxy's side of a server that listens on this machine."""
+    with listening(reply) as (url, received):
         made = Far.__new__(Far)
-        url = f"http://127.0.0.1:{listening.server_address[1]}/mcp"
-        Far.__init__(made, HttpServer(url, bearer, lambda work: work(), made), received)
+        Far.__init__(made, HttpServer(url, bearer, made, made), received)
         try:
             yield made
         finally:
             made.server.close()
-            listening.shutdown()
-            thread.join()
 
 
 def ok(handler: Handler, body: JsonObject) -> None:
@@ -224,7 +239,7 @@ def test_a_server_that_is_not_there_was_sent_nothing() -> None:
     with far(ok) as server:
         pass
     gone = Far.__new__(Far)
-    Far.__init__(gone, HttpServer(f"http://127.0.0.1:{free_port()}/", "", lambda work: work(), gone), [])
+    Far.__init__(gone, HttpServer(f"http://127.0.0.1:{free_port()}/", "", gone, gone), [])
     gone.send(1)
     id_, problem, is_sent = gone.next()
     assert (id_, is_sent) == (1, False)
@@ -257,3 +272,35 @@ def test_a_modern_cancellation_ends_the_connection() -> None:
         assert server.next()["id"] == 2
         released.set()
     assert [body.get("method") for _, _, body in server.received] == ["ping", "ping"]
+
+
+def test_a_blank_line_is_not_sent() -> None:
+    with far(ok) as server:
+        server.server.send(b"\n")
+        server.send(1)
+        assert server.next()["id"] == 1
+        assert len(server.received) == 1
+
+
+def test_an_event_without_an_end_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_http, "LONGEST_LINE", 10_000)
+
+    def reply(handler: Handler, _: JsonObject) -> None:
+        with suppress(OSError):
+            handler.stream(*repeat(b"data: 1234567890\n", 1_000_000))
+
+    with far(reply) as server:
+        server.send(1)
+        assert server.next()[1:] == ("the server ended the stream before it answered", True)
+
+
+def test_a_server_that_sends_more_than_the_client_reads_is_not_read() -> None:
+    notes = [sse({"jsonrpc": "2.0", "method": "notifications/message", "params": {}})] * 5
+    with far(lambda handler, _: handler.stream(*notes, sse(RESULT))) as server:
+        server.is_full = True
+        server.send(1)
+        server.next()
+        with pytest.raises(Empty):
+            server.lines.get(timeout=0.5)
+        server.is_full = False
+        assert [server.next() for _ in range(5)][-1] == RESULT

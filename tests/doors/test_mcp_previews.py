@@ -168,6 +168,21 @@ def test_a_preview_that_never_stands_still_ends_the_call(tmp_path: Path) -> None
     assert not proxy.server
 
 
+def test_a_definition_that_changes_while_the_preview_is_checked_stops_the_call(tmp_path: Path) -> None:
+    proxy = started(tmp_path, policy=ReadFirst(RiskLevel.HIGH))
+    proxy.call(1, path="/a")
+    answer_preview(proxy)
+    proxy.gate.asked[0].allow(id_="req-a")
+    proxy.tools[0] = definition("write", "changed")
+    proxy.reply({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    proxy.client.clear()
+    answer_preview(proxy)
+    proxy.answer_lists()
+    assert not proxy.server
+    assert proxy.gate.reports == [("req-a", {"path": "/a"}, "nothing was run: the definition of the tool has changed")]
+    assert proxy.gate.asked[1].question.is_definition
+
+
 def test_a_call_cancelled_while_its_preview_is_checked_is_not_sent(tmp_path: Path) -> None:
     proxy = started(tmp_path, policy=ReadFirst(RiskLevel.HIGH))
     proxy.call(1, path="/a")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from aileron_tui.gate.gate import LEDGER_FILE
 from aileron_tui.surface.agent_changes import add_agent
 from tests.doors.mcp_script_server import READ, WRITE
 from tests.doors.proxy_process import Conversation, proxied
+from tests.doors.test_mcp_http_server import Handler, listening
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.ruled_gate import entries, kinds, make, offers, verified
 from tests.gate.served_gate import WAITING, ServedGate, served_gate
@@ -67,7 +69,9 @@ class Behind:
 
 
 @asynccontextmanager
-async def behind(env: GateEnv, mode: str = "plain", policy: str = "", *options: str) -> AsyncIterator[Behind]:
+async def behind(
+    env: GateEnv, mode: str = "plain", policy: str = "", *options: str, command: list[str] | None = None
+) -> AsyncIterator[Behind]:
     """A proxy as a process, in front of a server for tests."""
     async with served_gate(env) as served:
         await asyncio.to_thread(add_agent, env.data / LEDGER_FILE, "mcp-files", env.key)
@@ -75,7 +79,7 @@ async def behind(env: GateEnv, mode: str = "plain", policy: str = "", *options: 
             (env.folder / "policy.toml").write_text(policy)
         file = str(env.folder / "policy.toml") if policy else ""
         write_server(env.data, KnownServer("files", "mcp-files", policy=file, tools=(pinned(WRITE), pinned(READ))))
-        with proxied(env.folder, mode, "--gate", served.url, *options) as talk:
+        with proxied(env.folder, mode, "--gate", served.url, *options, command=command) as talk:
             yield Behind(served, talk, env.folder)
 
 
@@ -152,6 +156,30 @@ def test_a_rule_allows_a_call_and_only_that_definition(env: GateEnv) -> None:
     run_async(work())
 
 
+@pytest.mark.parametrize(
+    "member", [{"inputResponses": {"a": {"action": "accept"}}}, {"requestState": "x"}, {"task": {}}]
+)
+def test_no_rule_allows_members_beside_the_arguments(env: GateEnv, member: dict[str, Any]) -> None:
+    async def work() -> None:
+        async with behind(env) as proxy:
+            proxy.talk.call(1, "read", a=1)
+            item = await proxy.item()
+            found = (await offers(proxy.served.gate, item["id"])).offers
+            await make(env, proxy.served.gate, next(one.rule for one in found if one.rule.reach is RuleReach.ANY))
+            await decide(proxy.served, item, Verdict.DENY)
+            await proxy.text()
+            proxy.talk.call(2, "read", a=2)
+            await proxy.text()
+            proxy.talk.request(3, "tools/call", name="read", arguments={"a": 1}, **member)
+            item = await proxy.item()
+            assert not (await offers(proxy.served.gate, item["id"])).offers
+            await decide(proxy.served, item, Verdict.DENY)
+            assert "denied" in str(await proxy.message())
+        verified(env)
+
+    run_async(work())
+
+
 def test_a_server_that_dies_with_the_call_leaves_the_outcome_unknown(env: GateEnv) -> None:
     async def work() -> None:
         async with behind(env, "crash") as proxy:
@@ -164,6 +192,40 @@ def test_a_server_that_dies_with_the_call_leaves_the_outcome_unknown(env: GateEn
         verified(env)
 
     run_async(work())
+
+
+def test_a_failure_that_is_not_unicode_is_in_the_history(env: GateEnv) -> None:
+    async def work() -> None:
+        async with behind(env, "not unicode") as proxy:
+            proxy.talk.call(1)
+            item = await proxy.item()
+            await decide(proxy.served, item)
+            assert (await proxy.entry(item["id"], EntryKind.FAILED))["error"] == "disk full ?"
+
+    run_async(work())
+
+
+def test_a_client_that_leaves_a_call_over_http_leaves_its_outcome_unknown(env: GateEnv) -> None:
+    def reply(handler: Handler, body: JsonObject) -> None:
+        if body["method"] == "tools/list":
+            handler.answer(200, {"jsonrpc": "2.0", "id": body["id"], "result": {"tools": [WRITE]}})
+        else:
+            called.set()
+            handler.connection.recv(1)
+
+    called = threading.Event()
+
+    async def work(url: str) -> None:
+        async with behind(env, "", "", "--url", url, command=[]) as proxy:
+            proxy.talk.call(1)
+            item = await proxy.item()
+            await decide(proxy.served, item)
+            assert await asyncio.to_thread(called.wait, 10)
+            proxy.talk.stdin.close()
+            assert "not known whether" in str((await proxy.entry(item["id"], EntryKind.FAILED))["error"])
+
+    with listening(reply) as (url, _):
+        run_async(work(url))
 
 
 @pytest.mark.few(1)

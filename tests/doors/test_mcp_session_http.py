@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
@@ -33,6 +34,14 @@ class Handler(BaseHTTPRequestHandler):
         self.server.seen.append((message.get("method", ""), headers))
         self.reply(message)
 
+    def drip(self) -> None:
+        """Sends a header that does not end, one byte at a time."""
+        with suppress(OSError):
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+            for _ in range(100):
+                self.wfile.write(b"x")
+                time.sleep(0.05)
+
     def do_DELETE(self) -> None:
         self.server.seen.append(("DELETE", {name.lower(): value for name, value in self.headers.items()}))
         self.send(200, "text/plain", b"")
@@ -57,6 +66,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_response(307)
             self.send_header("location", "http://127.0.0.1:1/")
             self.end_headers()
+        elif mode == "drips":
+            self.drip()
         elif mode == "slow":
             time.sleep(2)
         elif "id" not in message:
@@ -91,7 +102,11 @@ def server() -> Iterator[Server]:
 
 
 def session(server: Server) -> McpSession:
-    limits = SessionLimits(start=0.3, listing=0.3, call=0.3) if server.mode == "slow" else SessionLimits(20, 20, 20)
+    limits = (
+        SessionLimits(start=0.3, listing=0.3, call=0.3)
+        if server.mode in ("slow", "drips")
+        else SessionLimits(20, 20, 20)
+    )
     return McpSession(SessionHttp(f"http://127.0.0.1:{server.server_port}/mcp"), limits)
 
 
@@ -133,6 +148,7 @@ def test_a_server_that_refuses_the_handshake(server: Server, mode: str) -> None:
         ("garbage", "not a message of MCP"),
         ("redirect", "HTTP status 307"),
         ("slow", "did not answer initialize"),
+        ("drips", "did not answer initialize"),
     ],
 )
 def test_a_server_with_a_fault(server: Server, mode: str, words: str) -> None:

@@ -137,6 +137,8 @@ def _listed(target: _Target) -> tuple[PinnedTool, ...]:
     start = target.start
     words = shell_words(start.command) if start.command else start.url
     tell(f"The server is {'started' if start.command else 'asked'} once, to list its tools: {inline(words)}")
+    if start.folder:
+        tell(f"  in the folder {inline(start.folder)}")
     if start.env:
         tell(f"  with the variables {inline(', '.join(sorted(start.env)))}")
     if target.wraps and not said_yes("Start it?" if start.command else "Ask it?"):  # the user has not just typed it
