@@ -21,7 +21,7 @@ from aileron_tui.core.tool_call import ToolCall
 from aileron_tui.core.tool_prompts import tool_prompt, with_claims
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.doors.known_servers import read_server
+from aileron_tui.doors.known_servers import NoSuchServer, read_server
 from aileron_tui.doors.mcp_previews import Preview, proxy_claims
 from aileron_tui.doors.mcp_session import McpSession, SessionLimits, Transport
 from aileron_tui.doors.mcp_session_process import SessionFault, SessionProcess
@@ -68,11 +68,15 @@ class _NoSuchTool(Exception):
 
 
 def run(options: argparse.Namespace) -> int:
-    """Returns 0 on success, 1 if the preview is unavailable, 2 for wrong usage, 5 if there is no such tool."""
+    """Returns 0 on success, 1 if the preview is unavailable, 2 for wrong usage, 5 if a server or tool is unknown."""
     if wrong := _wrong_usage(options):
         write_error(wrong)
         return USAGE
-    server = _server(options)
+    try:
+        server = _server(options)
+    except NoSuchServer as error:
+        write_error(str(error), error.hint)
+        return NOT_FOUND
     policy = load_policy(server.policy) if server.policy else None
     try:
         with McpSession(_transport(server), LIMITS) as session:

@@ -27,7 +27,10 @@ _EXTRAS: Final = {name: BESIDE_ARGS + name for name in ("task", "inputResponses"
 """Members of a call beside its arguments, and what they are called where arguments are shown."""
 
 _RESERVED: Final = frozenset(_EXTRAS.values())
-_PROTOCOL_KEY: Final = "io.modelcontextprotocol/"
+_PROTOCOL_KEYS: Final = frozenset(
+    f"io.modelcontextprotocol/{name}"
+    for name in ("protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "related-task")
+)
 _TRACE_KEYS: Final = frozenset({"traceparent", "tracestate", "baggage"})
 _LONGEST_NAME: Final = 200
 _KINDS: Final[dict[str, type]] = {"task": dict, "inputResponses": dict, "requestState": str}
@@ -103,7 +106,7 @@ def protocol_meta(meta: JsonObject, *, with_token: bool = True) -> JsonObject:
 def _is_of_protocol(key: str, value: Json, *, with_token: bool) -> bool:
     if key == "progressToken":
         return with_token and (isinstance(value, str) or type(value) is int)
-    return key.startswith(_PROTOCOL_KEY) or (key in _TRACE_KEYS and isinstance(value, str))
+    return key in _PROTOCOL_KEYS or (key in _TRACE_KEYS and isinstance(value, str))
 
 
 def _other_request(id_: RequestId, message: ClientMessage, params: JsonObject) -> AskedCall:

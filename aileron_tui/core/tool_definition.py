@@ -8,7 +8,7 @@ from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.text_diff import unified_diff
 from aileron_tui.core.tool_call import ToolCall, ToolPrompt
 
-_QUESTION: Final = "Accept its changed definition?"
+_QUESTION: Final = "Accept this changed tool?"
 _RISK: Final = Risk(RiskLevel.NORMAL, "changes what agents are told about a tool")
 _WARNING: Final = "the definition of this tool has changed since it was accepted"
 

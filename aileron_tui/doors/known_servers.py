@@ -28,6 +28,10 @@ class ServerFault(AileronError):
     """An MCP server that is not set up, or whose file cannot be read."""
 
 
+class NoSuchServer(ServerFault):
+    """No MCP server of this name is set up."""
+
+
 class DamagedServer(ServerFault):
     """An MCP server whose file is damaged. Setting it up again writes a new one."""
 
@@ -71,7 +75,7 @@ def read_server(data: Path, name: str) -> KnownServer:
     path = server_path(data, name)
     hint = f"Run `aileron-tui setup mcp --name {name} -- COMMAND …` with the server's command."
     if not path.exists():
-        raise ServerFault(f"the MCP server {name} is not set up", f"there is no {path}", hint)
+        raise NoSuchServer(f"the MCP server {name} is not set up", f"there is no {path}", hint)
     try:
         return _server(name, read_object(read_private(path, _LARGEST), _LIMITS))
     except JsonError as error:

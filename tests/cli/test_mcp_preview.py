@@ -182,7 +182,7 @@ def test_what_cannot_be_found(home: Path, capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err == 'error: notes has no tool "writenote"\n  Did you mean "write_note"?\n'
     assert main(trial(home, "write_note", "--arg", "path=a")) == 2
     assert "write_note has no input path; its inputs are: name, text" in capsys.readouterr().err
-    assert main(["preview", "write_note", "--mcp", "other"]) == 1
+    assert main(["preview", "write_note", "--mcp", "other"]) == 5
     assert "the MCP server other is not set up" in capsys.readouterr().err
     (home / "mcp" / "notes.toml").write_text(POLICY.replace("render", "rendr"))
     assert main(trial(home, "write_note")) == 1

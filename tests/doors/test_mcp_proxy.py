@@ -96,7 +96,8 @@ def test_calls_wait_side_by_side_and_other_messages_pass(proxy: Harness) -> None
 
 
 def test_a_modern_call_keeps_what_the_protocol_needs_and_nothing_else(proxy: Harness) -> None:
-    meta = MODERN_META | {"progressToken": "t", "traceparent": "00-1", "vendor/secret": 1, "tracestate": 5}
+    hidden = {"vendor/secret": 1, "tracestate": 5, "io.modelcontextprotocol/secret": 1}
+    meta = MODERN_META | {"progressToken": "t", "traceparent": "00-1"} | hidden
     proxy.request("x", "tools/call", name="write", arguments={"a": 1}, _meta=meta)
     (listing,) = proxy.sent()
     assert listing["params"] == {"_meta": MODERN_META | {"traceparent": "00-1"}}

@@ -73,7 +73,7 @@ class PromptContent:
             "sent": self.sections["sent"].fields,
             "filled": self.sections["filled"].fields,
             "asker": (words.asker_line(prompt, opened=opened),),
-            "asker-details": words.asker_details(prompt) if opened else (),
+            "asker-details": words.asker_details(request) if opened else (),
             "runs": words.run_line(prompt, opened=details),
             "runs-details": words.connector_fields(prompt) if details else (),
             "runs-rows": self.sections["runs"].fields,

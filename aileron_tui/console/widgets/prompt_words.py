@@ -149,14 +149,16 @@ def asker_line(prompt: Prompt, *, opened: bool) -> Field:
     return Field(_foldable("asked by", opened=opened), _clipped(words), nobody, heading=True)
 
 
-def asker_details(prompt: Prompt) -> tuple[Field, ...]:
+def asker_details(request: Request) -> tuple[Field, ...]:
     """Everything that is known about who asks."""
-    asker = prompt.asker
+    prompt, asker = request.prompt, request.prompt.asker
+    batch = request.fields.get("batch")
     found = (
         ("Agent", prompt.agent),
         ("Says it is", prompt.says),
         ("Says folder", asker.folder),
         ("Says session", asker.session),
+        ("Says batch", batch if isinstance(batch, str) else ""),
     )
     return tuple(Field(label, _clipped(value)) for label, value in found if value)
 
