@@ -1,4 +1,7 @@
-"""Marks repeats as slow: a test with `few(n)` runs its first n cases in `make test`, and all in `make check`.
+"""Marks repeats as slow, which `make test` leaves out and `make check` runs.
+
+Of a test that starts a console, a gate or a process for each of its cases, `make test` runs the first case; of a test
+with `few(n)`, the first n.
 
 Garbage is looked for less often than usual, and not in what the tests have imported: consoles make so many objects that
 this takes a seventh of the time of their tests. Deriving the key of a passphrase is cheap, which its file says.
@@ -7,6 +10,7 @@ this takes a seventh of the time of their tests. Deriving the key of a passphras
 import gc
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +18,9 @@ from aileron_tui.signing import pkcs8
 
 _GARBAGE_THRESHOLDS = (20_000, 20, 50)
 _CHEAP = 2**4
+_TESTS = Path(__file__).parent
+_STARTING = frozenset(("console", "daemon", "e2e", "gate", "gated", "runtime"))
+"""The folders with tests that start something for each case."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -33,8 +40,10 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     seen: Counter[str] = Counter()
     for item in items:
-        if marker := item.get_closest_marker("few"):
+        marker = item.get_closest_marker("few")
+        most = marker.args[0] if marker else 1 if item.path.relative_to(_TESTS).parts[0] in _STARTING else None
+        if most is not None:
             name = item.nodeid.partition("[")[0]
             seen[name] += 1
-            if seen[name] > marker.args[0]:
+            if seen[name] > most:
                 item.add_marker(pytest.mark.slow)

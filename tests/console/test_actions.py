@@ -152,7 +152,6 @@ def test_keys_are_shown_as_people_know_them(key: str, shown: str) -> None:
     assert display(key) == shown
 
 
-@pytest.mark.few(40)
 @pytest.mark.parametrize("width", range(20, 200))
 def test_the_footer_fits_and_keeps_the_answer_keys(width: int) -> None:
     for scope in KeyScope:

@@ -498,7 +498,6 @@ async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
         assert not app.left
 
 
-@pytest.mark.few(60)
 @pytest.mark.parametrize("bad", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_is_only_text_in_every_part_of_the_detail(bad: str) -> None:
     fields: dict[str, Json] = dict.fromkeys(("action", "agent", "reason", "error", "signer", "asked", "outcome"), bad)
@@ -517,7 +516,6 @@ def test_hostile_text_is_only_text_in_every_part_of_the_detail(bad: str) -> None
         assert "\n" not in content.plain
 
 
-@pytest.mark.few(60)
 @pytest.mark.parametrize("bad", [*HOSTILE.values(), "x" * 60 + " − to  forged", "\n− to  forged"])
 @pytest.mark.parametrize("width", [12, 40])
 def test_no_content_of_an_edited_call_reaches_the_column_of_the_signs(bad: str, width: int) -> None:

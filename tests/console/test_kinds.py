@@ -213,7 +213,6 @@ def hostile_requests(text: str) -> Iterator[Request]:
     yield read(asked("action", kind=text, args={text: text}), session=session)
 
 
-@pytest.mark.few(60)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_in_every_field_of_every_kind_is_kept_whole(name: str) -> None:
     text = carried(HOSTILE[name])

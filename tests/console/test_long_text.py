@@ -48,14 +48,12 @@ def texts(text_rows: LongText) -> list[str]:
     return found
 
 
-@pytest.mark.few(60)
 @CORPUS
 def test_rows_are_the_lines_that_core_makes(text: str) -> None:
     if len(text) <= 4096:  # longer lines may be cut, see below
         assert tuple(texts(long_text(text))) == block(text)
 
 
-@pytest.mark.few(60)
 @CORPUS
 def test_no_row_is_wider_than_the_screen(text: str) -> None:
     text_rows = long_text(text, 20)

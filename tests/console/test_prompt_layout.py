@@ -77,7 +77,6 @@ def test_an_ordinary_prompt_needs_one_page_down_on_the_smallest_screen(risk: Ris
     asyncio.run(read())
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("size", [(120, 36), (40, 15)])
 @pytest.mark.parametrize(
     ("changes", "values"),

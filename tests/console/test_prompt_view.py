@@ -158,7 +158,6 @@ async def test_every_step_that_would_run_is_shown_with_its_inputs(size: tuple[in
         assert shown.index("agentsent") < shown.index("wouldrun") < shown.index("Step1") < shown.index("Step2")
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     "shown",

@@ -53,7 +53,6 @@ async def read(app: Console, pilot: Pilot[None], *keys: str) -> None:
     raise AssertionError(f"{view(app).unread} cannot be read")
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("risk", [LOW, NORMAL, HIGH], ids=lambda risk: risk.level)
 @pytest.mark.parametrize("what", BELOW_THE_FOLD)

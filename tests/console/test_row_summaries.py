@@ -83,7 +83,6 @@ async def rows(app: Console, pilot: Pilot[None]) -> list[str]:
     return found
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("family", "width"),
     [

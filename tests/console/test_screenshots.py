@@ -8,7 +8,6 @@ from tools.agent_picture import PICTURE
 from tools.screenshots import FOLDER, SHOTS, Shot, draw
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("shot", SHOTS, ids=[shot.name for shot in SHOTS])
 @async_test
 async def test_a_picture_is_true(shot: Shot) -> None:

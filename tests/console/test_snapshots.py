@@ -208,7 +208,6 @@ def sources(case: Case) -> list[ScriptedGate]:
     return [ScriptedGate(*case.requests, name="work"), ScriptedGate(*case.silent, name="laptop")]
 
 
-@pytest.mark.few(5)
 @named(CASES)
 @async_test
 async def test_it_looks_as_kept(case: Case) -> None:

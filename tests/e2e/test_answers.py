@@ -8,6 +8,8 @@ from tests.e2e.conftest import CONFIG, House, answer
 from tests.e2e.person import READY, read
 from tests.e2e.terminal import CLEAR, CTRL_S, Terminal
 
+pytestmark = pytest.mark.slow
+
 # These tests are about one-key answers and batches, which a high risk would not allow.
 ONE_KEY = """
 [[risk]]

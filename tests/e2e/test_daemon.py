@@ -15,6 +15,8 @@ from tests.e2e.person import READY, approve, confirm, read
 from tests.e2e.terminal import CTRL_S, DOWN, ENTER, PAGE_DOWN, Terminal, clean
 from tests.e2e.written import CORPUS, LINE, foreign, written
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = "[console]\nundo_seconds = 0\n"
 SOURCES = """
 [[sources]]

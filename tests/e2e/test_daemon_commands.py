@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.files.private_files import private_folder
@@ -16,6 +18,8 @@ from aileron_tui.surface.key_enrolment import changing_keys
 from tests.e2e.conftest import Connected
 from tests.e2e.terminal import ENTER
 from tests.e2e.written import CORPUS, LINE, foreign
+
+pytestmark = pytest.mark.slow
 
 OK, FAILED, USAGE, NOT_FOUND, OUTCOME_UNKNOWN, INTERRUPTED = 0, 1, 2, 5, 6, 130
 

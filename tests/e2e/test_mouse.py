@@ -9,6 +9,8 @@ from tests.e2e.conftest import House, answer
 from tests.e2e.person import READY, read
 from tests.e2e.terminal import CTRL_Q, FOCUS_CAME, FOCUS_WENT, Terminal, clean
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def open_house(house: House) -> House:

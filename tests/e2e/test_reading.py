@@ -8,6 +8,8 @@ from tests.e2e.conftest import House
 from tests.e2e.person import UNREAD, confirm, read
 from tests.e2e.terminal import ENTER
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def open_house(house: House) -> House:

@@ -28,7 +28,6 @@ def harness(shared: GateHarness) -> GateHarness:
     return shared
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize("plan", STEPS, ids=lambda plan: plan.name)
 def test_a_crash_loses_and_repeats_nothing(harness: GateHarness, plan: Plan) -> None:
     harness.crash_at(plan)

@@ -262,7 +262,6 @@ def test_resume_leaves_the_calls_of_running_programs_alone(gate: AnsweredGate) -
     handle.withdraw()
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["1/0", "", "raise SystemExit(3)"])
 def test_outcomes_are_reported_before_a_program_ends(gate: AnsweredGate, ending: str) -> None:
     program(gate, f"gated(name='end')(lambda: 1)()\n{ending}")

@@ -170,7 +170,6 @@ def test_a_huge_request_is_shown_whole(server: FakeOpencode, folder: Path) -> No
         assert console.decide(id_, Verdict.DENY) is RequestState.DENIED
 
 
-@pytest.mark.few(60)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_made_visible(server: FakeOpencode, folder: Path, name: str) -> None:
     text = HOSTILE[name]
