@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         gate.asked.set()
         if gate.raw is not None:
             self._send_raw(gate.raw, gate.drip)
-        elif self.path == "/v1/permissions/outcome":
+        elif self.path.startswith("/v1/permissions/") and self.path.endswith("/outcome"):
             self._send(200, gate.outcome)
         elif self.path == "/v1/doors":
             self.send_response(204)
