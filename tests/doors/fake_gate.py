@@ -154,6 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 256  # with the usual 5, some of many connections at once are delayed for seconds
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that leaves is not an error here."""
