@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         gate.asked.set()
         if gate.raw is not None:
             self._send_raw(gate.raw, gate.drip)
-        elif self.path == "/v1/permissions/outcome":
+        elif self.path.startswith("/v1/permissions/") and self.path.endswith("/outcome"):
             self._send(200, gate.outcome)
         elif self.path == "/v1/doors":
             self.send_response(204)
@@ -154,6 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 256  # with the usual 5, some of many connections at once are delayed for seconds
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that leaves is not an error here."""

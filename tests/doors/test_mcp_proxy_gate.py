@@ -200,7 +200,7 @@ def test_a_failure_that_is_not_unicode_is_in_the_history(env: GateEnv) -> None:
             proxy.talk.call(1)
             item = await proxy.item()
             await decide(proxy.served, item)
-            assert (await proxy.entry(item["id"], EntryKind.FAILED))["error"] == "disk full ?"
+            assert (await proxy.entry(item["id"], EntryKind.FAILED))["error"] == "mcp-files says: disk full ?"
 
     run_async(work())
 

@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,12 +103,23 @@ def test_the_revision_without_a_handshake_needs_its_fields(tmp_path: Path) -> No
     talk(tmp_path, work, modern=True)
 
 
-def slow_calls(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """A gate that lists one action and takes a moment to answer calls of it."""
-    if body:
-        time.sleep(0.5)
+@contextmanager
+def holding_gate(home: Path) -> Iterator[threading.Event]:
+    """A gate that lists one action, and answers calls of it once the event is set."""
+    answering = threading.Event()
+
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if not body:
+            return 200, {"items": [{"name": "send-draft"}]}
+        answering.wait()
         return 200, {"status": "denied"}
-    return 200, {"items": [{"name": "send-draft"}]}
+
+    with fake_gate(home, "mcp") as gate:
+        gate.answer = answer
+        try:
+            yield answering
+        finally:
+            answering.set()
 
 
 def call_message(id_: int) -> dict[str, Any]:
@@ -120,13 +133,13 @@ def test_an_id_in_use_is_refused_and_the_first_request_is_still_answered(tmp_pat
         await client.send({"jsonrpc": "2.0", "id": "7", "method": "ping"})
         refused = await client.receive()
         assert (refused["id"], refused["error"]["code"]) == (None, INVALID_REQUEST)
+        answering.set()
         answered = await client.receive()
         assert (answered["id"], answered["result"]["structuredContent"]["status"]) == (7, "denied")
         await client.send({"jsonrpc": "2.0", "id": 7, "method": "ping"})
         assert (await client.receive())["result"] == {}
 
-    with fake_gate(tmp_path, "mcp") as gate:
-        gate.answer = slow_calls
+    with holding_gate(tmp_path) as answering:
         talk(tmp_path, work)
 
 
@@ -142,8 +155,7 @@ def test_open_requests_are_limited(tmp_path: Path) -> None:
             await client.send({"jsonrpc": "2.0", **cancelled})
         assert (await client.ask("ping"))["result"] == {}
 
-    with fake_gate(tmp_path, "mcp") as gate:
-        gate.answer = slow_calls
+    with holding_gate(tmp_path):
         talk(tmp_path, work)
 
 

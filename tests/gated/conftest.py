@@ -1,4 +1,4 @@
-"""One gate with an operator for all tests of a worker; each test says what the operator answers."""
+"""One gate with an operator for all tests of this folder; each test says what the operator answers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +11,9 @@ from tests.gated.answered_gate import AnsweredGate, answered_gate
 PROGRAM = "tests"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def running_gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnsweredGate]:
+    """Runs no longer than the tests that need it: while a gate runs, it has the log of the whole process."""
     with answered_gate(tmp_path_factory.mktemp("gated") / "home") as gate:
         yield gate
 
