@@ -194,7 +194,9 @@ async def test_a_body_uses_the_room_there_is_and_one_motion_reads_it() -> None:
         await pilot.press("enter")
         pages = 0
         while not view(app).read_to_end:
+            top = view(app).scroll_y
             await pilot.press("pagedown")
+            await wait_until(pilot, lambda: view(app).scroll_y != top or view(app).read_to_end)  # noqa: B023
             await settled(app, pilot)
             assert view(app).has_focus
             pages += 1
