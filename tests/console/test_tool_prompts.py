@@ -27,7 +27,9 @@ from tests.console.tool_requests import (
     linked,
     mcp,
     outside,
+    proxied,
     push,
+    redefined,
     tool_request,
 )
 
@@ -42,6 +44,8 @@ CASES: Final = {
     "linked": linked(),
     "fetch": fetch(),
     "mcp": mcp(),
+    "proxied": proxied(),
+    "redefined": redefined(),
 }
 
 
