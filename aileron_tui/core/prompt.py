@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -94,7 +95,7 @@ class PreviewResult:
     @property
     def digest(self) -> str:
         """SHA-256 of the result, for records that must not contain its text, and for rules."""
-        return _sha256(self.recorded)
+        return _sha256(canonical(self.recorded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,8 @@ class Prompt:
     call, and are empty in prompts before version 4; a warning may quote the call. `version` is the format version. A
     prompt that was read from JSON keeps its version, and so its digest.
 
-    Since version 5, the digest is made from two others: that of the call, and that of everything. A program that knows
-    the call can so check that a decision is about it, without having seen what the operator saw.
+    Since version 5, the digest is made from two others: that of the call, and that of everything else. A program that
+    knows the call can so check that a decision is about it, without having seen what the operator saw.
     """
 
     kind: str
@@ -166,23 +167,26 @@ class Prompt:
     def digest(self) -> str:
         """What a decision is bound to. Any change to what is shown changes the digest."""
         if self.version < 5:
-            return self.shown
+            return _sha256(canonical(self.fields()))
         return bound_digest(self.kind, self.action, self.connector, self.args, self.shown)
 
     @property
     def shown(self) -> str:
-        """SHA-256 of the canonical JSON: everything that is shown."""
-        return _sha256(self.fields())
+        """SHA-256 of the canonical JSON of everything that is shown beside the call."""
+        return _sha256(canonical({name: value for name, value in self.fields().items() if name not in _OF_CALL}))
+
+
+_OF_CALL: Final = ("kind", "action", "connector", "args")
 
 
 def bound_digest(kind: str, action: str, connector: ConnectorRef, args: JsonObject, shown: str) -> str:
-    """The digest of a prompt about this call, of which everything that is shown has the digest `shown`."""
+    """The digest of a prompt about this call, of which everything else that is shown has the digest `shown`."""
     call: JsonObject = {"kind": kind, "action": action, "connector": connector.fields(), "args": args}
-    return _sha256({"call": _sha256(call), "shown": shown})
+    return _sha256(f'{{"call":"{_sha256(canonical(call))}","shown":"{shown}"}}'.encode())
 
 
-def _sha256(value: JsonObject) -> str:
-    return f"sha256:{hashlib.sha256(canonical(value)).hexdigest()}"
+def _sha256(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 def read_prompt(value: Json) -> Prompt:
@@ -342,9 +346,9 @@ def lines(
 
 def count_warnings(prompt: Prompt) -> int:
     """How many warnings its rows have, and whether its preview is unavailable. `warnings` has those about the call."""
-    sections = _sections(prompt, None)
-    known = _known(sections)
-    found = sum(len(remarks(row.value, known).warnings) for _, pairs in sections for row, _ in pairs)
+    values = Counter(row.value for _, pairs in _sections(prompt, None) for row, _ in pairs)
+    known = known_names(values)
+    found = sum(count * len(remarks(value, known).warnings) for value, count in values.items())
     return found + bool(prompt.preview and prompt.preview.unavailable)
 
 

@@ -4,6 +4,7 @@ The program knows who may approve from the file beside its token, so neither the
 in the place of the gate can allow anything.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ from aileron_tui.signing.errors import EnvelopeRefused, KeyFault
 
 _LARGEST_FILE: Final = 1024 * 1024
 _MOST_RULES: Final = 256
+_HASH: Final = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 
 
 class GrantRefused(AileronError):
@@ -78,9 +80,12 @@ class GrantCheck:
         return args
 
     def _check_decision(self, rest: JsonObject, id_: str, call: ToolCall, args: JsonObject, kind: CallKind) -> None:
+        shown = rest.get("shown")
+        if not isinstance(shown, str) or not _HASH.fullmatch(shown):
+            raise GrantRefused("the answer of the gate has no digest of what was shown")
         try:
             statement = opened(read_envelope(rest.get("decision")), self._approvers)
-            digest = bound_digest(kind, call.tool, call.connector, args, str(rest.get("shown")))
+            digest = bound_digest(kind, call.tool, call.connector, args, shown)
             check_decision(
                 statement,
                 now=self._clock(),

@@ -99,6 +99,7 @@ def test_nothing_else_counts(env: GateEnv) -> None:
                 answer | {"input": CALL.args | {"count": 3}, "edited": True},
                 answer | {"shown": other["shown"]},
                 answer | {"shown": None},
+                answer | {"shown": f"{answer['shown']}0"},
                 answer | {"decision": None},
                 answer | {"decision": other["decision"]},
                 answer | {"rule": "rule-0000000000000000"},
