@@ -204,7 +204,7 @@ def _is_read(app: Console) -> bool:
     current, view = app.board.current, app._main.query_one(PromptView)
     if current is None or not app.arming.is_on_screen(app.board.selected, current.digest):
         return False
-    return view.is_settled or current.fetching or app.screen is not app._main
+    return (view._is_final and view.is_settled) or current.fetching or app.screen is not app._main
 
 
 @asynccontextmanager

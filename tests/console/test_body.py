@@ -95,7 +95,7 @@ async def test_every_match_is_highlighted_and_the_current_one_differs() -> None:
 async def test_reading_on_the_full_screen_does_not_count() -> None:
     async with console(gate := ScriptedGate(request(1, preview=MAIL)), size=(100, 24)) as (app, pilot):
         view = app.screen.query_one(PromptView)
-        await wait_until(pilot, lambda: view.is_settled)
+        await wait_until(pilot, lambda: view._is_final and view.is_settled)
         before = view.unread.lines
         assert before
         await pilot.press("f")

@@ -41,7 +41,7 @@ def view(app: Console) -> PromptView:
 
 async def read(app: Console, pilot: Pilot[None], *keys: str) -> None:
     """Presses keys again and again until everything is read; each press shows something new."""
-    await wait_until(pilot, lambda: view(app).is_settled)
+    await wait_until(pilot, lambda: view(app)._is_final and view(app).is_settled)
     await pilot.press("enter")
     for _ in range(200):
         if view(app).read_to_end:
@@ -49,7 +49,7 @@ async def read(app: Console, pilot: Pilot[None], *keys: str) -> None:
             return
         await pilot.press(*(keys or ("enter",)))
         await pilot.pause(0.15)
-        await wait_until(pilot, lambda: view(app).is_settled)
+        await wait_until(pilot, lambda: view(app)._is_final and view(app).is_settled)
     raise AssertionError(f"{view(app).unread} cannot be read")
 
 
