@@ -8,7 +8,7 @@ Otherwise an agent could put off approvals for ever by always keeping a slow op 
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 from aileron_tui.core.resolved_call import ResolvedCall
@@ -67,12 +67,19 @@ class ConnectorActivity:
 
         Raises TimeoutError if other approvals keep the connectors longer than `seconds`.
         """
+        # always in the same order, so that two calls never wait for each other
+        locks = [self._locks.setdefault(name, asyncio.Lock()) for name in sorted(names)]
         with self.reserved(names):
-            async with AsyncExitStack() as stack:
+            held: list[asyncio.Lock] = []
+            try:
                 async with asyncio.timeout(seconds):
-                    for name in sorted(names):  # always in the same order, so that two calls never wait for each other
-                        await stack.enter_async_context(self._locks.setdefault(name, asyncio.Lock()))
+                    for lock in locks:
+                        await lock.acquire()
+                        held.append(lock)
                 yield
+            finally:
+                for lock in held:
+                    lock.release()
 
     def begin(self, names: Collection[str], seconds: float) -> None:
         """Counts an op that begins and may take `seconds`."""
