@@ -80,7 +80,7 @@ def test_five_more_minutes_survive_a_crash_of_the_gate(open_house: House) -> Non
         terminal.press("a")
         terminal.until("done ✓")
         terminal.press("h")
-        terminal.until("History")
+        terminal.until("end of the list")
         terminal.press("\r")
         terminal.until(lambda text: bool(re.search(r"extended +once, by ", text)))
     assert folder_of(open_house) == ("d-reports",)
