@@ -58,9 +58,7 @@ class GrantCheck:
         self._nonces: dict[str, datetime] = {}
         self._rules: dict[bytes, Rule] = {}
 
-    def args(
-        self, reply: JsonObject, approval_id: str, call: ToolCall, *, kind: CallKind = CallKind.TOOL
-    ) -> JsonObject:
+    def args(self, reply: JsonObject, approval_id: str, call: ToolCall) -> JsonObject:
         """The args that may be executed. Raises GrantRefused. `call` is what this program asked about."""
         match reply:
             case {"status": "allowed", "approval_id": str(id_), "input": dict(args), "edited": bool(edited), **rest}:
@@ -72,20 +70,20 @@ class GrantCheck:
         if not edited and canonical(args) != canonical(call.args):
             raise GrantRefused("the answer of the gate is about other args")
         if "rule" in rest:
-            if edited or kind is not CallKind.TOOL:
+            if edited or call.kind is not CallKind.TOOL:
                 raise GrantRefused("a rule cannot allow this")
             self._check_rule(rest.get("rule_envelope"), call)
         else:
-            self._check_decision(rest, id_, call, args, kind)
+            self._check_decision(rest, id_, call, args)
         return args
 
-    def _check_decision(self, rest: JsonObject, id_: str, call: ToolCall, args: JsonObject, kind: CallKind) -> None:
+    def _check_decision(self, rest: JsonObject, id_: str, call: ToolCall, args: JsonObject) -> None:
         shown = rest.get("shown")
         if not isinstance(shown, str) or not _HASH.fullmatch(shown):
             raise GrantRefused("the answer of the gate has no digest of what was shown")
         try:
             statement = opened(read_envelope(rest.get("decision")), self._approvers)
-            digest = bound_digest(kind, call.tool, call.connector, args, shown)
+            digest = bound_digest(call.kind, call.tool, call.connector, args, shown)
             check_decision(
                 statement,
                 now=self._clock(),

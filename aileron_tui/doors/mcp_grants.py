@@ -20,7 +20,7 @@ def grants(data: Path, agent: str) -> Check:
             raise AileronError("this approval was used before", id_)
         kind = CallKind.DEFINITION if question.is_definition else CallKind.TOOL
         call = ToolCall(question.tool, question.args, question.server, "", question.definition, kind)
-        args = GrantCheck(agent, approvers_of(data, agent)).args(reply, id_, call, kind=kind)
+        args = GrantCheck(agent, approvers_of(data, agent)).args(reply, id_, call)
         used.add(id_)
         return args
 

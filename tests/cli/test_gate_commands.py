@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from aileron_tui import cli
+from aileron_tui.cli.commands import result
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
@@ -530,3 +531,8 @@ def test_what_is_typed_too_early_or_pasted_is_no_answer(tmp_path: Path, compiled
         assert pasted.screen.endswith("The request is still waiting.\r\n")
         assert "\x1b[?2004l" in pasted.screen
         assert home.service.sent == ()
+
+
+def test_a_result_shows_every_line_end_that_a_terminal_does_not_have(capsys: pytest.CaptureFixture[str]) -> None:
+    result._print_value("one\u2028two\r\x85\nthree\n")
+    assert capsys.readouterr().out == "one⟨U+2028⟩two⟨CR⟩⟨NEL⟩\nthree\n"

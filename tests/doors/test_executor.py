@@ -119,7 +119,7 @@ def test_nothing_else_counts(env: GateEnv) -> None:
                 with pytest.raises(GrantRefused):
                     GrantCheck(AGENT, keys(env)).args(answer, id_, call)
             with pytest.raises(GrantRefused):
-                GrantCheck(AGENT, keys(env)).args(answer, id_, CALL, kind=CallKind.DEFINITION)
+                GrantCheck(AGENT, keys(env)).args(answer, id_, replace(CALL, kind=CallKind.DEFINITION))
             with pytest.raises(GrantRefused, match="not valid"):
                 GrantCheck(AGENT, {}).args(answer, id_, CALL)
             later = lambda: datetime.now(UTC) + timedelta(hours=1)  # noqa: E731

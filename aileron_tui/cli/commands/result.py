@@ -73,6 +73,6 @@ def _print(answer: JsonObject, options: argparse.Namespace) -> None:
 
 def _print_value(value: Json) -> None:
     if isinstance(value, str):
-        print_lines(*map(inline, value.splitlines()))
+        print_lines(*map(inline, value.removesuffix("\n").split("\n")))
     else:
         print_json(value)
