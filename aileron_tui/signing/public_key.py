@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault
+from aileron_tui.signing.security_key import KEY_TYPE, SecurityKey, read_security_key
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -76,8 +77,18 @@ class PublicKey:
         return True
 
 
-def read_public(text: str) -> PublicKey:
-    """Reads a key from an OpenSSH line or a PEM block. Raises KeyFault."""
+def read_public(text: str) -> PublicKey | SecurityKey:
+    """Reads any key from its line, or an Ed25519 key from a PEM block. Raises KeyFault."""
+    if text.lstrip().startswith(f"{KEY_TYPE} "):
+        words = text.strip().split(None, 2)
+        if len(text) > _LONGEST or "\n" in text.strip() or len(words) < 2:
+            raise KeyFault("not a public key", hint=_HINT)
+        return read_security_key(words[1])
+    return read_ed25519(text)
+
+
+def read_ed25519(text: str) -> PublicKey:
+    """Reads an Ed25519 key from an OpenSSH line or a PEM block. Raises KeyFault."""
     text = text.strip()
     if len(text) > _LONGEST:
         raise KeyFault("not a public key", "the text is too long", _HINT)

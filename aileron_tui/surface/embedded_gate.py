@@ -20,6 +20,7 @@ from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.http_app import Doors
+from aileron_tui.gate.page_port import MakePage
 from aileron_tui.gate.server import GateStartError, ListenAddress, started_gate
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
 from aileron_tui.sandbox.connector_package import load_keyring
@@ -30,15 +31,17 @@ _LOG_LINES: Final = 2000
 class EmbeddedGate:
     """A gate that runs until the block ends. Startup errors are raised on entering the block."""
 
-    def __init__(
+    def __init__(  # all but the first are optional
         self,
         setup: GateSetup,
         address: ListenAddress | None = None,
         journal: GateLog | None = None,
         doors: Doors | None = None,
+        page: MakePage | None = None,
     ) -> None:
         self._setup = setup
         self._doors = doors
+        self._page = page
         self._address = address or ListenAddress(port=0)
         self._journal = journal or GateLog()
         self._started: Future[FoundGate] = Future()
@@ -83,7 +86,7 @@ class EmbeddedGate:
 
     async def _serve(self) -> None:
         gate, data = Gate(self._setup), self._setup.data
-        async with started_gate(gate, data, self._address, self._journal, self._doors):
+        async with started_gate(gate, data, self._address, self._journal, self._doors, self._page):
             self._started.set_result(discover(data=data))
             await asyncio.wrap_future(self._stopping)
 
@@ -98,17 +101,17 @@ class StartedGate:
 
 @contextmanager
 def start_embedded_gate(
-    config: Config, manifests: Path | None = None, doors: Doors | None = None
+    config: Config, manifests: Path | None = None, doors: Doors | None = None, page: MakePage | None = None
 ) -> Iterator[StartedGate]:
     """Runs a gate on the data of this home, on the usual port if it is free."""
     setup = gate_setup(config, manifests)
     log = _LastLines()
     with ExitStack() as stack:
         try:
-            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(), GateLog(log), doors))
+            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(), GateLog(log), doors, page))
         except GateStartError:
             # Another program uses the usual port. Agents find the gate through its file anyway.
-            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(port=0), GateLog(log), doors))
+            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(port=0), GateLog(log), doors, page))
         yield StartedGate(lambda: gate.found, log.lines)
 
 
