@@ -106,7 +106,9 @@ class PageSessions:
         if code is None:
             if (opened := self._used.pop(digest, None)) is not None:
                 self.close(opened)
-                message = "this code was used before, so what it opened is closed now; if that was not you, stop the gate"
+                message = (
+                    "this code was used before, so what it opened is closed now; if that was not you, stop the gate"
+                )
                 raise Refusal(403, "used_code", f"{message}. {_AGAIN}")
             raise Refusal(403, "unknown_code", f"this code is not valid. {_AGAIN}")
         if now >= code.expires_at:
