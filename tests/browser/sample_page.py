@@ -55,7 +55,15 @@ class SamplePage:
 
     @property
     def url(self) -> str:
-        return f"http://localhost:{self.port}/page"
+        """The address of the page with a code that opens it."""
+        return f"http://localhost:{self.port}/page#code={CODE}"
+
+    def reset(self) -> None:
+        """Forgets everything but the address."""
+        self.hang_up()
+        fresh = SamplePage(port=self.port, documents=self.documents)
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(fresh, name))
 
     def tell(self, event: str, **data: str) -> None:
         """Sends an event to every page that is open."""

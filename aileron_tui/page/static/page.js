@@ -26,14 +26,14 @@ function signOut(reason) {
   $("list").replaceChildren();
   banner("");
   document.title = "Aileron: signed out";
-  $("signed-out-reason").textContent = reason;
+  write($("signed-out-reason"), reason);
   screen("signed-out");
   $("signed-out-title").focus();
 }
 
 function banner(words) {
   $("banner").hidden = !words;
-  $("banner").textContent = words;
+  write($("banner"), words);
 }
 
 function tell(words) {
@@ -184,7 +184,7 @@ function closeDetail() {
 /** Tells the gate which request is being read here, so that other surfaces can say so. */
 function reading() {
   const visible = document.visibilityState === "visible";
-  if (detail.id && detail.canAnswer && visible && !gate.ended) gate.send(`/requests/${encodeURIComponent(detail.id)}/reading`, {}).catch(() => {});
+  if (detail.id && detail.canAnswer && visible && !gate.ended) gate.send(`/requests/${encodeURIComponent(detail.id)}/reading`, { reading: true, awake: true }).catch(() => {});
 }
 
 function step(by) {
@@ -227,7 +227,7 @@ function event(name, data) {
     if (detail.id && pageState.screen === "waiting") loadDetail(detail.id).then(reading);
     return;
   }
-  if (name === "ended") return signOut("The gate has ended this session.");
+  if (name === "ended") return signOut("The gate was stopped, or it ended this session.");
   if (name === "alert" && data.surface === "page") {
     document.title = `● ${document.title.replace(/^● /, "")}`;
     tell("A request needs an answer.");
@@ -254,9 +254,8 @@ function connected(is) {
 async function follow() {
   let wait = 250;
   while (!gate.ended) {
-    const abort = new AbortController();
     try {
-      await gate.listen((name, data) => { wait = 250; event(name, data); }, abort.signal);
+      await gate.listen((name, data) => { wait = 250; event(name, data); });
     } catch (failure) {
       if (failure.status === 401) return failed(failure);
     }
