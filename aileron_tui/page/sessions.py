@@ -16,8 +16,11 @@ from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.approver_sessions import IDLE_SECONDS, MAX_SESSION_SECONDS
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
-from aileron_tui.gate.http_request import Refusal
+from aileron_tui.gate.http_request import HttpRequest, Refusal
 from aileron_tui.signing.approvers import Approvers
+
+SESSION: Final = "aileron.page_session"
+"""The key in the ASGI scope for the session of the tab."""
 
 CODE_SECONDS: Final = 30
 MAX_SESSIONS: Final = 64
@@ -175,6 +178,29 @@ class PageSessions:
     def _is_active(self, keyid: str) -> bool:
         approver = self._approvers().get(keyid)
         return approver is not None and not approver.revoked
+
+
+def tab_session(http_request: HttpRequest) -> PageSession:
+    found = http_request.raw.scope[SESSION]
+    if not isinstance(found, PageSession):
+        raise TypeError("this route is open")
+    return found
+
+
+def reading_session(http_request: HttpRequest) -> PageSession:
+    """The session of a tab that may see requests."""
+    session = tab_session(http_request)
+    if session.enrolment:
+        raise Refusal(403, "forbidden", "this tab only registers a passkey; open another one with `aileron-tui page`")
+    return session
+
+
+def enrolling_session(http_request: HttpRequest) -> PageSession:
+    """The session of a tab that registers a passkey."""
+    session = tab_session(http_request)
+    if not session.enrolment:
+        raise Refusal(403, "forbidden", "to register a passkey, run `aileron-tui key security-key add`")
+    return session
 
 
 def _digest(text: str) -> bytes:
