@@ -7,13 +7,17 @@ count, as most passkeys, always say 0.
 import struct
 from typing import Final
 
+from aileron_tui.core.agent_change import AGENT_CHANGES
 from aileron_tui.core.base64_text import from_base64
 from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.rule_change import RULE_CHANGES
 from aileron_tui.core.values import dataclass
 
 LARGEST: Final = 1024
 """The largest authenticator data that is read, in bytes."""
 
+_COUNTED: Final = frozenset({EntryKind.DECIDED, EntryKind.EXTENDED}) | AGENT_CHANGES | RULE_CHANGES
 _HEAD: Final = struct.Struct(">32sBI")
 _USER_PRESENT: Final = 0x01
 _USER_VERIFIED: Final = 0x04
@@ -73,6 +77,8 @@ def counter_problem(before: int, counter: int) -> str:
 
 def recorded_counter(entry: Entry) -> tuple[str, int] | None:
     """The security key that signed what an entry has, and its counter; None if none did or it cannot be read."""
+    if entry.kind not in _COUNTED:
+        return None
     match entry.body.get("envelope"):
         case {"signatures": [{"keyid": str() as keyid, "authenticatorData": str() as text}]}:
             try:

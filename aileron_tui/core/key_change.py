@@ -39,6 +39,11 @@ _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 _NONCE: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
+def is_security_key(fingerprint: str) -> bool:
+    """Whether a fingerprint is that of a security key or passkey."""
+    return fingerprint.startswith(SECURITY_KEY_FINGERPRINT)
+
+
 @dataclass(frozen=True, slots=True)
 class KeyChange:
     """One change to a key, as an approver signs it.
@@ -72,7 +77,7 @@ class KeyChange:
     @property
     def is_security_key(self) -> bool:
         """Whether the key is a security key or passkey."""
-        return self.fingerprint.startswith(SECURITY_KEY_FINGERPRINT)
+        return is_security_key(self.fingerprint)
 
     def body(self, envelope: JsonObject) -> JsonObject:
         """The body of the ledger entry."""
@@ -163,8 +168,8 @@ def recorded_key_change(entry: Entry) -> tuple[KeyChange, str, bytes] | None:
         raise JsonError("damaged base64", "$.body.envelope") from None
     if change.change != entry.kind or change.plain_body() != plain:
         raise JsonError("the signed change differs from the fields around it")
-    if signer.startswith(SECURITY_KEY_FINGERPRINT):
+    if is_security_key(signer):
         raise JsonError("a change to a key cannot be signed by a security key", "$.body.envelope")
-    if line.startswith(SECURITY_KEY_LINE) != fingerprint.startswith(SECURITY_KEY_FINGERPRINT) and line:
+    if line.startswith(SECURITY_KEY_LINE) != is_security_key(fingerprint) and line:
         raise JsonError("the fingerprint is not that of the key", "$.body.fingerprint")
     return change, signer, raw

@@ -74,7 +74,7 @@ class RefusalReason(StrEnum):
     EXPIRED = "expired"
     REPLAYED = "nonce already used"
     WRONG_ORIGIN = "made on another page"
-    NOT_VERIFIED = "nobody verified"
+    NOT_VERIFIED = "the user was not verified"
     NOT_ISSUED = "not asked for by this gate"
     COUNTER_WENT_BACK = "the security key may have been copied"
     NEEDS_SECURITY_KEY = "needs a security key"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault
+from aileron_tui.signing.small_order import has_small_order
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
@@ -58,6 +59,8 @@ class SecurityKey:
             raise KeyFault(_NOT_ONE, f"its public key has {len(self.spki)} bytes")
         if not self.spki.startswith(_SPKI_STARTS.get(self.algorithm, b"\x30")):
             raise KeyFault(_NOT_ONE, "its public key is not of its algorithm")
+        if self.algorithm == EDDSA and has_small_order(self.spki[-32:]):
+            raise KeyFault(_NOT_ONE, "it would accept forged signatures")
 
     @cached_property
     def _wire(self) -> bytes:
@@ -85,10 +88,6 @@ class SecurityKey:
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey  # noqa: PLC0415
         from cryptography.hazmat.primitives.serialization import load_der_public_key  # noqa: PLC0415
 
-        if self.algorithm == EDDSA:
-            from aileron_tui.signing.public_key import PublicKey  # noqa: PLC0415  # which imports this module
-
-            PublicKey(self.spki[len(_SPKI_STARTS[EDDSA]) :])  # refuses points of small order
         try:
             found = load_der_public_key(self.spki)
         except (ValueError, UnsupportedAlgorithm):
