@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; connect-src 'self';"
-    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script';"
+    " trusted-types aileron-fragment"
 )
+_SCRIPTS: Final = ("fragments", "gate", "arming", "reading", "passkeys", "detail", "answers", "page", "keys", "start")
+"""The files of the script in the order in which they are put together."""
+
 FRAGMENT_POLICY: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 """The policy of everything but the shell: if a browser shows it by itself, nothing in it can run or load."""
 
@@ -51,13 +55,13 @@ class Documents:
         from markupsafe import Markup  # noqa: PLC0415  # comes with the template engine
 
         # Our own files; nothing else is ever placed unescaped.
-        script, style = (Markup(self._static(name)) for name in ("page.js", "page.css"))  # noqa: S704
+        script, style = Markup(self._script), Markup(self._style)  # noqa: S704
         return self._render("shell.html", {"script": script, "style": style})
 
     @cached_property
     def policy(self) -> str:
         """The content security policy of the shell."""
-        return _POLICY.format(script=_hash(self._static("page.js")), style=_hash(self._static("page.css")))
+        return _POLICY.format(script=_hash(self._script), style=_hash(self._style))
 
     def waiting(self, view: WaitingView) -> bytes:
         """The list of what waits."""
@@ -77,6 +81,14 @@ class Documents:
 
     def _render(self, name: str, values: Mapping[str, object]) -> bytes:
         return self._environment.get_template(name).render(values).encode()
+
+    @cached_property
+    def _script(self) -> str:
+        return "\n".join(self._static(f"{name}.js") for name in _SCRIPTS)
+
+    @cached_property
+    def _style(self) -> str:
+        return self._static("page.css")
 
     def _static(self, name: str) -> str:
         return (page_folder() / "static" / name).read_text(encoding="utf-8")

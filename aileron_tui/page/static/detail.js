@@ -87,7 +87,7 @@ const detail = {
     if (this.root.dataset.fetching === "yes") return "The preview is still being fetched.";
     if (passkeys.missing) return `${passkeys.missing} You can read and deny here.`;
     const unread = this.reading.unread.length;
-    if (unread) return `Read on to approve: ${unread} part${unread === 1 ? " has" : "s have"} not been on screen yet.`;
+    if (unread) return `${unread} part${unread === 1 ? "" : "s"} left to read before you can approve.`;
     return "";
   },
 };

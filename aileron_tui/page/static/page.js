@@ -74,8 +74,13 @@ async function load(key, path, use) {
 }
 
 function failed(failure) {
-  if (failure.status === 401) signOut("The session of this tab has ended: the gate was restarted, or the page was closed elsewhere.");
+  if (failure.status === 401) signOut(reasonOf(failure));
   else if (failure.status !== 0) banner(failure.message);
+}
+
+/** Why a session does not count; the screen itself says how to open the page again. */
+function reasonOf(failure) {
+  return failure.message.replace(/ Open it again with .*$/, "");
 }
 
 async function loadList() {

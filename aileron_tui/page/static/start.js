@@ -19,13 +19,13 @@ async function start() {
       gate.keep(session.tab);
       if (session.purpose === "enroll") return enrolment(String(session.name ?? ""));
     } catch (failure) {
-      return signOut(failure.status ? `This link cannot be used: ${failure.message} A link works once, for 30 seconds.` : failure.message);
+      return signOut(reasonOf(failure));
     }
   } else if (!gate.token) return signOut("This tab has no session with the gate.");
   try {
     await gate.fetch("/waiting");
   } catch (failure) {
-    if (failure.status === 401) return signOut(code ? COOKIES : "The session of this tab has ended: the gate was restarted, or the page was closed elsewhere.");
+    if (failure.status === 401) return signOut(code ? COOKIES : reasonOf(failure));
   }
   answers.onAnswered = answered;
   answers.onFailed = notAnswered;
