@@ -29,9 +29,9 @@ from aileron_tui.page.attempts import NO_PASSKEY, Attempts
 from aileron_tui.page.documents import Documents
 from aileron_tui.page.history import history_view, past_view
 from aileron_tui.page.page_events import ENDED, PageEvents
-from aileron_tui.page.rendering import MAX_WAITING, prompt_view, waiting_view
+from aileron_tui.page.rendering import MAX_WAITING, Readers, prompt_view, waiting_view
 from aileron_tui.page.request_bodies import reason_field, text_field
-from aileron_tui.page.sessions import PageSessions, reading_session
+from aileron_tui.page.sessions import PageSession, PageSessions, reading_session
 from aileron_tui.page.views import PromptView
 from aileron_tui.runtime.request_reader import read_gate_request
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
 
 SURFACE: Final = "page"
+
+_PLACES: Final = {"console": "the console", "page": "another page", "prompt": "a prompt", "cli": "a command"}
 
 _REQUESTS_PER_VIEW: Final = 100
 _LONGEST_QUERY: Final = 1000
@@ -72,8 +74,8 @@ class RequestRoutes:
     async def waiting(self, http_request: HttpRequest) -> Response:
         """What waits, as a fragment."""
         http_request.query()
-        reading_session(http_request)
-        items, problem, readers = self._gate.waiting(), self._gate.problem, self._readers()
+        readers = self._readers(reading_session(http_request))
+        items, problem = self._gate.waiting(), self._gate.problem
 
         def render() -> bytes:
             requests = [self._read(item) for item in items[: MAX_WAITING + 1]]
@@ -85,9 +87,9 @@ class RequestRoutes:
     async def prompt(self, http_request: HttpRequest) -> Response:
         """One request, as a fragment."""
         http_request.query()
-        reading_session(http_request)
+        readers = self._readers(reading_session(http_request))
         request = self._request(http_request)
-        return await _fragment(lambda: self._documents.prompt(self._view(request)))
+        return await _fragment(lambda: self._documents.prompt(self._view(request, readers)))
 
     async def challenge(self, http_request: HttpRequest) -> Response:
         """What a passkey must sign to answer a request."""
@@ -101,7 +103,7 @@ class RequestRoutes:
         if verdict == Verdict.APPROVE:
             if reason:
                 raise invalid_body(JsonError("only a denial has a reason", "$.reason"))
-            view = await asyncio.to_thread(self._view, request)
+            view = await asyncio.to_thread(self._view, request, {})
             if view.cannot_approve == NO_PASSKEY:
                 raise Refusal(403, "no_passkey", NO_PASSKEY)
             if view.cannot_approve:
@@ -149,10 +151,13 @@ class RequestRoutes:
         return json_response({"status": "refreshed"}) if reply.status == 200 else _error(reply)
 
     async def reading(self, http_request: HttpRequest) -> Response:
-        """Takes note that somebody reads a request in this tab, or with `false` that nobody does any more."""
+        """Takes note that somebody reads a request in this tab, or that nobody does any more."""
         http_request.query()
-        reading_session(http_request)
-        await http_request.body(http_request.limits.session_bytes, {"reading", "awake"}, optional=True)
+        session = reading_session(http_request)
+        body = await http_request.body(http_request.limits.session_bytes, {"reading", "awake"}, optional=True)
+        is_read, awake = (body.get(name, True) is True for name in ("reading", "awake"))
+        id_ = http_request.path_params["id"] if is_read else ""
+        self._gate.report_presence(session, session.name, SURFACE, awake=awake, reading=id_)
         return Response(status_code=204)
 
     async def history(self, http_request: HttpRequest) -> Response:
@@ -185,6 +190,7 @@ class RequestRoutes:
         if watchers.full:
             raise Refusal(429, "too_many_watchers", "too many watchers; close one and try again", {"Retry-After": "15"})
         _check_limit(session.view_limit, "watches")
+        self._gate.presence.arriving(session, session.name, SURFACE)
         session.view_limit.charge(1 + self._gate.record_watch(SURFACE) // _REQUESTS_PER_VIEW)
         return EventStream(
             http_request,
@@ -192,14 +198,19 @@ class RequestRoutes:
             watchers,
             lambda: self._sessions.renew(session),
             self._events.convert,
+            watching=self._gate.presence.watching(session, session.name, SURFACE),
             farewell=ENDED,
         )
 
     # what the handlers share
 
-    def _readers(self) -> dict[str, list[str]]:
-        """By request, where it is being read."""
-        return {}
+    def _readers(self, session: PageSession) -> Readers:
+        """By request, where else it is being read."""
+        others = self._gate.presence.others(session)
+        return {
+            id_: [f"{_PLACES.get(surface, surface)} ({name})" for surface, name in readers]
+            for id_, readers in others.items()
+        }
 
     def _read(self, item: JsonObject) -> Request:
         """A request, checked as every surface does: the digest must be that of the prompt."""
@@ -211,9 +222,9 @@ class RequestRoutes:
             raise not_found("request")
         return self._read(found)
 
-    def _view(self, request: Request) -> PromptView:
+    def _view(self, request: Request, readers: Readers) -> PromptView:
         missing = "" if self._gate.approvers().security_keys else NO_PASSKEY
-        return prompt_view(request, utc_now(), self._readers(), cannot_approve=missing)
+        return prompt_view(request, utc_now(), readers, cannot_approve=missing)
 
     def _answerable(self, http_request: HttpRequest, digest: str) -> Request:
         """The request, if it still waits and still shows what the tab showed."""

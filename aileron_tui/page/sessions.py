@@ -87,6 +87,7 @@ class PageSessions:
         self._used: dict[bytes, PageSession] = {}
         self._sessions: dict[bytes, PageSession] = {}
         self.tries = TokenBucket(5.0, 50, clock)
+        self.on_end: Callable[[PageSession], None] = lambda _: None
 
     def issue(self, keyid: str, name: str, enrolment: str = "") -> tuple[str, PageCode]:
         """A new code for the holder of a key."""
@@ -173,6 +174,7 @@ class PageSessions:
 
     def close(self, session: PageSession) -> None:
         """Closes a session immediately."""
+        self.on_end(session)
         self._sessions = {digest: other for digest, other in self._sessions.items() if other is not session}
 
     def _is_active(self, keyid: str) -> bool:

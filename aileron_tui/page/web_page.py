@@ -63,6 +63,7 @@ class WebPage:
         self._check = PageRequestCheck(setup.origin)
         self._cookie = f"aileron_page_{setup.origin.rpartition(':')[2]}"
         self._sessions = PageSessions(gate.instance, gate.approvers, setup.clock, setup.limits)
+        self._sessions.on_end = gate.presence.left
         self._enrolments = Enrolments(gate, setup.origin, setup.clock)
         self._documents = Documents()
         open_, tab = RouteAccess.OPEN, RouteAccess.APPROVER
