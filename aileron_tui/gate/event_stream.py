@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final
 
 from starlette.responses import Response
@@ -57,12 +57,12 @@ class EventStream(Response):
     """A response that lasts until the client disconnects, stops reading, or its session ends.
 
     `renew` returns whether the session is still valid. `convert` returns the events to send instead, and `only_views`
-    says that the watcher cannot answer. `farewell` is sent before the stream ends.
+    says that the watcher cannot answer. `watching` lasts as long as the stream, and `farewell` is sent at its end.
     """
 
     media_type = "text/event-stream"
 
-    def __init__(  # noqa: PLR0913  # the last three are optional
+    def __init__(  # noqa: PLR0913  # the last four are optional
         self,
         http_request: HttpRequest,
         feed: EventFeed,
@@ -70,6 +70,7 @@ class EventStream(Response):
         renew: Callable[[], bool],
         convert: "Callable[[list[FeedEvent]], Awaitable[list[FeedEvent]]] | None" = None,
         *,
+        watching: AbstractContextManager[None] | None = None,
         only_views: bool = False,
         farewell: bytes = b"",
     ) -> None:
@@ -80,12 +81,17 @@ class EventStream(Response):
         self._watchers = watchers
         self._renew = renew
         self._convert = convert
+        self._watching = watching or nullcontext()
         self._only_views = only_views
         self._farewell = farewell
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends events as they happen."""
         del receive
+        with self._watching:
+            await self._send_all(scope, send)
+
+    async def _send_all(self, scope: Scope, send: Send) -> None:
         after = _event_id(self._http_request.raw.headers.get("last-event-id", ""))
         subscription = self._feed.subscribe(after, only_views=self._only_views)
         self._watchers.add(subscription)

@@ -30,6 +30,7 @@ from aileron_tui.gate.installed_bundle import action_json, folder_state, install
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion, known_call
+from aileron_tui.gate.presence import Presence
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
@@ -98,6 +99,11 @@ class Gate:
     def feed(self) -> EventFeed:
         """The events that approvers watch."""
         return self._gate_state.feed
+
+    @property
+    def presence(self) -> Presence:
+        """Who is at which surface."""
+        return self._gate_state.presence
 
     async def start(self) -> None:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
@@ -334,6 +340,12 @@ class Gate:
         waiting = list(self._gate_state.pending())
         self._gate_state.spawn(self._requests.record_shown(waiting, surface))
         return len(waiting)
+
+    def report_presence(self, who: object, name: str, surface: str, *, awake: bool, reading: str = "") -> None:
+        """Notes whether somebody is at a surface, and which request they read, if it waits."""
+        request = self._gate_state.find(reading)
+        is_waiting = request is not None and request.is_waiting
+        self.presence.report(who, name, surface, awake=awake, reading=reading if is_waiting else "")
 
     def approvers(self) -> Approvers:
         """Returns the current approvers."""

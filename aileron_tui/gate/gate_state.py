@@ -30,6 +30,7 @@ from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.http_limits import AgentBuckets
 from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.gate.presence import Presence
 from aileron_tui.gate.sandbox_threads import PoolSize, SandboxThreads, ThreadUse
 from aileron_tui.ledger.errors import ResultsUnusable
 from aileron_tui.ledger.request_deadline import RequestDeadline
@@ -125,7 +126,8 @@ class GateState:
         self._latest_time = clock()
         self.health = GateHealth()
         self.outbox_thread = ThreadPoolExecutor(1, thread_name_prefix="outbox")
-        self.feed = EventFeed(self.encoded_list)
+        self.feed = EventFeed(self.encoded_list, self._readers)
+        self.presence = Presence(self.feed.publish)
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
@@ -168,6 +170,9 @@ class GateState:
                 log.error("%s cannot be shown", request.id, exc_info=error)
         return b'{"items":[%b]}' % b",".join(items)
 
+    def _readers(self) -> JsonObject:
+        return self.presence.readers()
+
     def add(self, request: GateRequest) -> None:
         """Adds an open request."""
         self.open_requests[request.id] = request
@@ -185,9 +190,14 @@ class GateState:
         for timer in self._timers.pop(request.id, ()):
             timer.cancel()
 
+    def settle(self, request: GateRequest) -> None:
+        """Ends everything that waits for the answer to a request, because there is one, or there will be none."""
+        self.cancel_timers(request)
+        self.presence.settled(request.id)
+
     def remove(self, request: GateRequest) -> None:
         """Removes a request from the open requests."""
-        self.cancel_timers(request)
+        self.settle(request)
         if self.open_requests.pop(request.id, None) is None:
             return
         if self.open_by_call.get(request.fingerprint) is request:

@@ -86,6 +86,7 @@ class PagePort:
             if self._offer.make is None:
                 raise Refusal(404, "no_page", f"the page is not available: {self._offer.why_not}")
             self._page = self._offer.make(self._gate, self._setup)
+            self._gate.serve_page(self._setup.origin)
         return self._page
 
     def is_open(self, tab: str) -> bool:

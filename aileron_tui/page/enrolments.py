@@ -61,6 +61,10 @@ class Enrolments:
         self._enrolments[id_] = Enrolment(name, session.keyid, now + ENROLMENT_SECONDS, asyncio.Event())
         return id_
 
+    def name(self, id_: str) -> str:
+        """The name under which a passkey is being registered, "" if there is no such enrolment."""
+        return self._enrolments[id_].name if id_ in self._enrolments else ""
+
     async def wait(self, id_: str, keyid: str, seconds: int) -> JsonObject | None:
         """What is known about an enrolment, after waiting for it; None if this key has begun no such enrolment."""
         found = self._enrolments.get(id_)
@@ -157,7 +161,7 @@ def _registered(attestation: bytes) -> "RegisteredKey":
     try:
         data = bytes(AttestationObject(attestation).auth_data)
     except (ValueError, TypeError, KeyError, IndexError):
-        raise invalid_body(JsonError("not an attestation object", "$.credential")) from None
+        raise invalid_body(JsonError("not an attestation object", "$")) from None
     try:
         return read_registration(data)
     except AileronError as error:
@@ -174,5 +178,5 @@ def _read_credential(value: Json) -> tuple[bytes, bytes]:
             try:
                 return from_base64url(attestation), from_base64url(client_data)
             except ValueError as error:
-                raise invalid_body(JsonError(str(error), "$.credential")) from None
-    raise invalid_body(JsonError("not a new credential", "$.credential"))
+                raise invalid_body(JsonError(str(error), "$")) from None
+    raise invalid_body(JsonError("not a new credential", "$"))

@@ -1,6 +1,6 @@
 """Requests as the page shows them, made by the same functions as the console's prompt and `aileron-tui show`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -46,16 +46,17 @@ _NOT_GIVEN: Final = "not given"
 
 
 def waiting_view(
-    requests: Sequence[Request], now: datetime, readers: Readers, problem: str = "", total: int = 0
+    requests: Iterable[Request], now: datetime, readers: Readers, problem: str = "", total: int = 0
 ) -> WaitingView:
     """The list of the first requests, of `total` that wait. A summary tells a request apart from the one before it."""
+    listed = list(requests)
     rows: list[WaitingRow] = []
     previous: Request | None = None
-    for request in requests[:MAX_WAITING]:
+    for request in listed[:MAX_WAITING]:
         alike = previous is not None and previous.prompt.action == request.prompt.action
         rows.append(_waiting_row(request, now, readers, summary(previous.prompt) if alike and previous else ()))
         previous = request
-    return WaitingView(tuple(rows), line(problem), max(0, max(total, len(requests)) - MAX_WAITING))
+    return WaitingView(tuple(rows), line(problem), max(0, max(total, len(listed)) - MAX_WAITING))
 
 
 def _waiting_row(request: Request, now: datetime, readers: Readers, previous: Sequence[str]) -> WaitingRow:

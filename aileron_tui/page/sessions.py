@@ -16,8 +16,11 @@ from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.approver_sessions import IDLE_SECONDS, MAX_SESSION_SECONDS
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
-from aileron_tui.gate.http_request import Refusal
+from aileron_tui.gate.http_request import HttpRequest, Refusal
 from aileron_tui.signing.approvers import Approvers
+
+SESSION: Final = "aileron.page_session"
+"""The key in the ASGI scope for the session of the tab."""
 
 CODE_SECONDS: Final = 30
 MAX_SESSIONS: Final = 64
@@ -84,6 +87,7 @@ class PageSessions:
         self._used: dict[bytes, PageSession] = {}
         self._sessions: dict[bytes, PageSession] = {}
         self.tries = TokenBucket(5.0, 50, clock)
+        self.on_end: Callable[[PageSession], None] = lambda _: None
 
     def issue(self, keyid: str, name: str, enrolment: str = "") -> tuple[str, PageCode]:
         """A new code for the holder of a key."""
@@ -170,11 +174,35 @@ class PageSessions:
 
     def close(self, session: PageSession) -> None:
         """Closes a session immediately."""
+        self.on_end(session)
         self._sessions = {digest: other for digest, other in self._sessions.items() if other is not session}
 
     def _is_active(self, keyid: str) -> bool:
         approver = self._approvers().get(keyid)
         return approver is not None and not approver.revoked
+
+
+def tab_session(http_request: HttpRequest) -> PageSession:
+    found = http_request.raw.scope[SESSION]
+    if not isinstance(found, PageSession):
+        raise TypeError("this route is open")
+    return found
+
+
+def reading_session(http_request: HttpRequest) -> PageSession:
+    """The session of a tab that may see requests."""
+    session = tab_session(http_request)
+    if session.enrolment:
+        raise Refusal(403, "forbidden", "this tab only registers a passkey; open another one with `aileron-tui page`")
+    return session
+
+
+def enrolling_session(http_request: HttpRequest) -> PageSession:
+    """The session of a tab that registers a passkey."""
+    session = tab_session(http_request)
+    if not session.enrolment:
+        raise Refusal(403, "forbidden", "to register a passkey, run `aileron-tui key security-key add`")
+    return session
 
 
 def _digest(text: str) -> bytes:

@@ -68,9 +68,7 @@ class Tab:
 
 
 @contextmanager
-def tab(
-    browser: "Browser", size: tuple[int, int] = WIDE, *, dark: bool = False, **options: Any
-) -> Iterator[Tab]:
+def tab(browser: "Browser", size: tuple[int, int] = WIDE, *, dark: bool = False, **options: Any) -> Iterator[Tab]:
     """A tab with nothing kept from others."""
     width, height = size
     context = browser.new_context(

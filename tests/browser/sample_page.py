@@ -182,7 +182,15 @@ def _refused(status: int, code: str, message: str) -> Response:
 def sample_page() -> Iterator[SamplePage]:
     """A page on a port of its own."""
     page = SamplePage()
-    config = uvicorn.Config(Starlette(routes=page.routes()), "127.0.0.1", 0, log_level="error", ws="none", lifespan="off", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        Starlette(routes=page.routes()),
+        "127.0.0.1",
+        0,
+        log_level="error",
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
