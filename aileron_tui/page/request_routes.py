@@ -206,10 +206,9 @@ class RequestRoutes:
 
     def _readers(self, session: PageSession) -> Readers:
         """By request, where else it is being read."""
-        others = self._gate.presence.others(session)
         return {
             id_: [f"{_PLACES.get(surface, surface)} ({name})" for surface, name in readers]
-            for id_, readers in others.items()
+            for id_, readers in self._gate.presence.others(session).items()
         }
 
     def _read(self, item: JsonObject) -> Request:
