@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.browser.authenticator import Authenticator
-from tests.browser.opened_page import Tab, tab
+from tests.browser.opened_page import Tab, tab, tab_without_cookies
 from tests.browser.page_gate import PageGate
 from tests.gated.answered_gate import until
 
@@ -117,8 +118,8 @@ def test_without_a_passkey_the_page_can_read_and_deny(chromium: "Browser", gate:
         found.page.keyboard.press("d")
         said(found, "Denied.")
     assert gate.told(id_)["status"] == "denied"
-    kind, body = gate.entries(id_)[-1]
-    assert (kind, body["surface"]) == ("denial.recorded", "page")
+    (body,) = (body for kind, body in gate.entries(id_) if kind == "denial.recorded")
+    assert body["surface"] == "page"
     assert str(body["session"]).startswith("page-")
     assert not gate.problem()
 
@@ -225,20 +226,14 @@ def test_an_old_tab_after_a_restart_says_so(chromium: "Browser", gate: PageGate)
         assert not found.page.query_selector(".prompt")
 
 
-def test_without_cookies_the_page_says_what_to_do(chromium: "Browser", gate: PageGate) -> None:
+def test_without_cookies_the_page_says_what_to_do(
+    chromium: "Browser", gate: PageGate, tmp_path: Path
+) -> None:
     gate.ask()
-    with tab(chromium) as found:
-        found.page.route(
-            "**/page/session",
-            lambda route: route.fulfill(response=(reply := route.fetch()), headers=_without_cookies(reply.headers)),
-        )
+    with tab_without_cookies(chromium, tmp_path / "profile") as found:
         found.page.goto(gate.url())
         found.page.wait_for_selector("text=does not keep cookies")
         assert "make test" not in str(found.page.text_content("body"))
-
-
-def _without_cookies(headers: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in headers.items() if name.lower() != "set-cookie"}
 
 
 def test_signing_out_ends_the_session(chromium: "Browser", gate: PageGate) -> None:

@@ -90,7 +90,7 @@ async function createPasskey() {
     const { publicKey } = await gate.send("/enrolment/options", {});
     $("enrolment-name-line").hidden = !publicKey.user?.name;
     $("enrolment-name").textContent = publicKey.user?.name ?? "";
-    await gate.send("/enrolment", { credential: await passkeys.create(publicKey) });
+    await gate.send("/enrolment", await passkeys.create(publicKey));
     $("enrolment-ask").hidden = true;
     enrolmentSays("The passkey was created. Go back to the terminal to accept it; then you can close this page.");
     gate.keep("");
