@@ -9,10 +9,8 @@ from typing import Any
 
 import httpx
 
-from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.config import Config, Policy
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.gate_state import GateSetup
@@ -20,17 +18,14 @@ from aileron_tui.gate.server import ListenAddress
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.open_store import open_reader
-from aileron_tui.ledger.store import EntryDraft, LedgerView
 from aileron_tui.page.offer import make_page
 from aileron_tui.runtime.gate_client import ApproverClient
-from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from aileron_tui.signing.security_key import SecurityKey
-from aileron_tui.signing.signed_key_changes import LedgerPlace, signed_enrolment, signed_revocation
 from aileron_tui.surface.agent_changes import add_agent
 from aileron_tui.surface.embedded_gate import EmbeddedGate
-from aileron_tui.surface.key_enrolment import changing_keys, enrolled
+from aileron_tui.surface.key_enrolment import enroll_signed, enrolled, revoke_signed
 
 
 @dataclass
@@ -82,32 +77,12 @@ class PageGate:
         assert found["status"] == "registered", found
         credential, spki = (base64.b64decode(found[part]) for part in ("credential", "spki"))
         public = SecurityKey(credential, found["algorithm"], spki)
-        with changing_keys(self.data) as (ledger, _):
-
-            def drafts(view: LedgerView) -> list[EntryDraft]:
-                body = signed_enrolment(
-                    Approvers.of(view.key_changes()),
-                    _place(view),
-                    self.key,
-                    name=name,
-                    public=public,
-                    backup_eligible=bool(found["backup_eligible"]),
-                    added_on="page",
-                )
-                return [EntryDraft(EntryKind.KEY_ENROLLED, body)]
-
-            ledger.append_given(drafts)
+        eligible = bool(found["backup_eligible"])
+        enroll_signed(self.data, name, public, self.key, backup_eligible=eligible, added_on="page")
 
     def remove(self, name: str) -> None:
         """Revokes a passkey."""
-        with changing_keys(self.data) as (ledger, _):
-
-            def drafts(view: LedgerView) -> list[EntryDraft]:
-                approvers = Approvers.of(view.key_changes())
-                body = signed_revocation(approvers, _place(view), self.key, approvers.named(name))
-                return [EntryDraft(EntryKind.KEY_REVOKED, body)]
-
-            ledger.append_given(drafts)
+        revoke_signed(self.data, name, self.key)
 
     # the agent
 
@@ -140,11 +115,6 @@ class PageGate:
         with open_reader(self.data / FILE) as reader:
             fault = audit(reader, RecordedSigners()).fault
         return str(fault) if fault else ""
-
-
-def _place(view: LedgerView) -> LedgerPlace:
-    _, _, first = next(view.rows())
-    return LedgerPlace(f"sha256:{first.hex()}", view.head().hash, timestamp(utc_now()))
 
 
 @contextmanager

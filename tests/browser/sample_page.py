@@ -36,6 +36,22 @@ TAB: Final = "tab-token"
 NO_PASSKEY: Final = "you can read and deny here; to approve, add a passkey: aileron-tui key security-key add"
 
 
+class LateDocuments(Documents):
+    """The page with an answer that counts only after some seconds, for tests of what comes too early."""
+
+    SECONDS: Final = 2.5
+
+    @property
+    def _script(self) -> str:
+        script = super()._script
+        assert script.count("seconds = 0.7") == 1
+        return script.replace("seconds = 0.7", f"seconds = {self.SECONDS}")
+
+
+ORDINARY: Final = Documents()
+LATE: Final = LateDocuments()
+
+
 @dataclass
 class SamplePage:
     """What the page shows, and what it sent. Requests are changed by a test; `tell` sends an event to the page."""
@@ -47,10 +63,11 @@ class SamplePage:
     readers: dict[str, Sequence[str]] = field(default_factory=dict)
     cannot_approve: str = ""
     problem: str = ""
+    purpose: str = "open"
     port: int = 0
     now: datetime | None = None
     sent: list[tuple[str, JsonObject]] = field(default_factory=list)
-    documents: Documents = field(default_factory=Documents)
+    documents: Documents = ORDINARY
     _queues: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[bytes]]] = field(default_factory=list)
 
     @property
@@ -61,7 +78,7 @@ class SamplePage:
     def reset(self) -> None:
         """Forgets everything but the address."""
         self.hang_up()
-        fresh = SamplePage(port=self.port, documents=self.documents)
+        fresh = SamplePage(port=self.port)
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(fresh, name))
 
@@ -104,7 +121,7 @@ class SamplePage:
         body = await http.json()
         if body["code"] != CODE:
             return _refused(403, "unknown_code", "this code is not valid")
-        reply = JSONResponse({"tab": TAB})
+        reply = JSONResponse({"tab": TAB, "purpose": self.purpose})
         reply.set_cookie("aileron_page", "1", path="/page", httponly=True, samesite="strict")
         return reply
 

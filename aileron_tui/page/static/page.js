@@ -6,7 +6,7 @@ const SURFACES = {
   console: "in the console", page: "on another page", prompt: "at the prompt", notification: "on a notification",
   cli: "by a command", approve: "by a command", deny: "by a command", rule: "by a rule",
 };
-const pageState = { screen: "", count: null, loads: new Map(), timer: 0, search: { waiting: "", history: "" } };
+const pageState = { screen: "", count: null, loads: new Map(), timer: 0, failed: "", search: { waiting: "", history: "" } };
 
 // screens
 
@@ -45,6 +45,7 @@ async function go(name) {
   const isHistory = name === "history";
   screen(name);
   for (const [id, on] of [["go-waiting", !isHistory], ["go-history", isHistory]]) set($(id), "aria-current", on ? "page" : null);
+  $("page-title").textContent = isHistory ? "History of requests" : "Waiting requests";
   $("list-title").textContent = isHistory ? "History" : "Waiting";
   $("search-label").textContent = isHistory ? "Search the history" : "Filter what waits";
   $("search").placeholder = isHistory ? "Search, e.g. outcome:denied since:monday" : "Filter";
@@ -67,8 +68,12 @@ async function load(key, path, use) {
   const at = pageState.screen;
   try {
     const root = await gate.fragment(path);
-    if (pageState.loads.get(key) === turn && pageState.screen === at && !gate.ended) use(root);
+    if (pageState.loads.get(key) !== turn || pageState.screen !== at || gate.ended) return;
+    use(root);
+    if (pageState.failed === key && answers.connected) banner("");
+    pageState.failed = pageState.failed === key ? "" : pageState.failed;
   } catch (failure) {
+    pageState.failed = key;
     failed(failure);
   }
 }
