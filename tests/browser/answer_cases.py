@@ -191,8 +191,11 @@ def test_an_answer_cannot_be_replayed(chromium: "Browser", gate: PageGate) -> No
         ((url, body),) = sent
         for target in (url, url.replace(first, second)):
             status = found.page.evaluate(
-                """async ([url, body]) => (await fetch(url, {method: "POST", body, headers: {
-                "Content-Type": "application/json", "X-Aileron-Tab": sessionStorage.getItem("aileron-tab")}})).status""",
+                """async ([url, body]) => {
+                    const tab = sessionStorage.getItem("aileron-tab");
+                    const headers = {"Content-Type": "application/json", "X-Aileron-Tab": tab};
+                    return (await fetch(url, {method: "POST", body, headers})).status;
+                }""",
                 [target, body],
             )
             assert status == 403
@@ -226,9 +229,7 @@ def test_an_old_tab_after_a_restart_says_so(chromium: "Browser", gate: PageGate)
         assert not found.page.query_selector(".prompt")
 
 
-def test_without_cookies_the_page_says_what_to_do(
-    chromium: "Browser", gate: PageGate, tmp_path: Path
-) -> None:
+def test_without_cookies_the_page_says_what_to_do(chromium: "Browser", gate: PageGate, tmp_path: Path) -> None:
     gate.ask()
     with tab_without_cookies(chromium, tmp_path / "profile") as found:
         found.page.goto(gate.url())

@@ -160,9 +160,7 @@ def test_high_risk_is_asked_once_more_and_cancel_has_the_focus(chromium: "Browse
         assert not sample.answers(CHALLENGE)
 
 
-def test_a_prompt_that_changes_behind_the_confirmation_is_not_approved(
-    chromium: "Browser", sample: SamplePage
-) -> None:
+def test_a_prompt_that_changes_behind_the_confirmation_is_not_approved(chromium: "Browser", sample: SamplePage) -> None:
     request = everyday()[2]
     sample.show(request)
     with opened(chromium, sample) as found:

@@ -25,7 +25,7 @@ WEB: Final = {
     "script": "<script>alert(1)</script>",
     "image": "<img src=x onerror=alert(1)>",
     "svg": "<svg onload=alert(1)><script>alert(1)</script></svg>",
-    "attribute": "\" onmouseover=alert(1) autofocus onfocus=alert(1) x=\"",
+    "attribute": '" onmouseover=alert(1) autofocus onfocus=alert(1) x="',
     "single quotes": "' onclick='alert(1)",
     "end of everything": "</bdi></dd></dl></div></section><h1>Approved</h1><button id=approve>Approve</button>",
     "end of script": "</script><script>alert(1)</script>",
@@ -112,7 +112,13 @@ def test_the_corpus_changes_no_element_and_no_attribute(chromium: "Browser", sam
         allowed = {line for _, structure, _ in plain.values() for line in structure.split("\n")}
         allowed |= {
             *("SPAN|class|mark", "SPAN|class|newline", "SPAN|class|unseen", "SPAN|aria-hidden class|sign"),
-            *("P|class|warning", "P|class data-read|warning", "P|class|note", "BDI|class dir|foreign", "SPAN|class|quote-line"),
+            *(
+                "P|class|warning",
+                "P|class data-read|warning",
+                "P|class|note",
+                "BDI|class dir|foreign",
+                "SPAN|class|quote-line",
+            ),
             *("SPAN|class|row-summary", "SPAN|class|placeholder", "FIGURE|class|quote"),
             *("FIGCAPTION|data-read|", "FIGCAPTION||", "SPAN|class|quote-label", "SPAN|class|muted"),
             *("DIV|class data-read dir|quote-text foreign", "DIV|class dir|quote-text foreign"),
@@ -124,7 +130,7 @@ def test_the_corpus_changes_no_element_and_no_attribute(chromium: "Browser", sam
                 assert status == 200, (name, path)
                 odd = {line for line in structure.split("\n") if line not in allowed}
                 assert not odd, (name, path, odd)
-                assert not [one for one in shown if not one.isprintable() and one not in "\n"], (name, path)
+                assert not [one for one in shown if not one.isprintable() and one != "\n"], (name, path)
         assert not found.noted
         assert all(url.startswith(f"http://localhost:{sample.port}/") for url in found.paths)
 
@@ -139,7 +145,9 @@ def test_hostile_text_is_shown_on_the_page_and_does_nothing(chromium: "Browser",
             sample.tell("request", id="act-1")
             sample.tell("waiting")
             shown = inline(text)
-            page.wait_for_function("words => document.querySelector('.prompt .action')?.textContent === words", arg=shown)
+            page.wait_for_function(
+                "words => document.querySelector('.prompt .action')?.textContent === words", arg=shown
+            )
             assert page.text_content("h2.question .action") == shown, name
             for selector in ("script:not([type=module])", "img", "iframe", "form:not([id])", "a:not(.skip)", "base"):
                 assert not page.query_selector(f"body {selector}"), (name, selector)

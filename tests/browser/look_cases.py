@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 CHECK = f"""async () => (await axe.run(document, {{runOnly: {TAGS}}})).violations.map(
-    (one) => `${{one.id}}: ${{one.nodes.map((node) => node.target.join(" ") + " " + node.failureSummary).join("; ")}}`)"""
+    (one) => one.id + ": " + one.nodes.map((node) => `${{node.target.join(" ")}} ${{node.failureSummary}}`).join("; "))"""
 # What would be cut off or need scrolling sideways.
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -80,7 +80,7 @@ def test_a_screen_reader_is_told_what_happens(chromium: "Browser", sample: Sampl
             ("region", "Waiting"),
             ("group", "Answer"),
         ):
-            assert page.get_by_role(role, name=name).count() == 1, role  # type: ignore[arg-type]  # names of roles
+            assert page.get_by_role(role, name=name).count() == 1, role
         sample.show(first, second)
         page.wait_for_selector("#live:text-is('1 new. 2 waiting.')", state="attached")
         assert page.title() == "(2) Aileron: waiting"

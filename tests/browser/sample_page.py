@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
+from aileron_tui.page.attempts import NO_PASSKEY
 from aileron_tui.page.documents import FRAGMENT_POLICY, Documents
 from aileron_tui.page.history_rendering import chart_view, history_row, record_view
 from aileron_tui.page.rendering import prompt_view, waiting_view
@@ -33,7 +34,6 @@ from tests.gate.gate_harness import wait_until
 
 CODE: Final = "good-code"
 TAB: Final = "tab-token"
-NO_PASSKEY: Final = "you can read and deny here; to approve, add a passkey: aileron-tui key security-key add"
 
 
 class LateDocuments(Documents):
@@ -140,7 +140,7 @@ class SamplePage:
     async def _post(self, http: HttpRequest) -> Response:
         self.sent.append((http.url.path, await http.json()))
         if http.path_params["what"] == "challenge":
-            return _refused(403, "no_passkey", "no passkey is enrolled")
+            return _refused(403, "no_passkey", NO_PASSKEY)
         return JSONResponse({"status": "denied", "message": "denied on the page, without a signature"})
 
     async def _history(self, http: HttpRequest) -> Response:

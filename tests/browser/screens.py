@@ -6,8 +6,9 @@ from typing import Final
 
 from aileron_tui.core.caution import Caution
 from aileron_tui.core.states import RequestState
+from aileron_tui.page.attempts import NO_PASSKEY
 from tests.browser.opened_page import PHONE, Tab
-from tests.browser.sample_page import NO_PASSKEY, SamplePage
+from tests.browser.sample_page import SamplePage
 from tests.browser.samples import everyday, lasting, past
 from tests.console import sample_requests as samples
 from tests.console.tool_requests import edit, fetch
