@@ -23,6 +23,7 @@ from aileron_tui.core.times import moment, timestamp, utc_now
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.first_entry import first_hash
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.recorded_decision import decision_of
@@ -197,8 +198,7 @@ class DaemonLedger:
         known = approvers.get(public.fingerprint)
         if not isinstance(public, SecurityKey) or (known and not known.revoked):
             return
-        _, _, first = next(view.rows())
-        place = LedgerPlace(f"sha256:{first.hex()}", view.head().hash, timestamp(self._clock()))
+        place = LedgerPlace(first_hash(view), view.head().hash, timestamp(self._clock()))
         yield EntryDraft(
             EntryKind.KEY_ENROLLED,
             signed_enrolment(
