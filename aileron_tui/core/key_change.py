@@ -133,7 +133,8 @@ def read_key_change(payload: bytes) -> KeyChange:
         added_on=texts["added_on"],
         insecure=flags["insecure"],
     )
-    if change.is_security_key != (change.added_on in ADDED_ON) or bool(change.added_on) != change.is_security_key:
+    added = change.is_security_key and change.change is EntryKind.KEY_ENROLLED
+    if (change.added_on in ADDED_ON) != added or bool(change.added_on) != added:
         raise JsonError('expected "page" or "usb" for a security key, and nothing for another key', "$.added_on")
     if change.payload() != payload:
         raise JsonError("the change is not in canonical form")

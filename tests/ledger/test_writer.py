@@ -293,7 +293,7 @@ def test_an_older_ledger_is_brought_up_to_date_by_the_writer(scene: Scene, monke
     with SqliteLedger(path) as ledger:
         ledger.append(EntryKind.STARTED, {})
     with SqliteReader(path) as reader:
-        assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 5
+        assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 6
         assert reader.db.execute("SELECT count(*) FROM news").fetchone()[0] == 0
     assert check(path, noted=True).fault is None
 
