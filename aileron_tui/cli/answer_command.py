@@ -60,7 +60,7 @@ def give_answer(options: argparse.Namespace, verdict: Verdict) -> int:
             if verdict is Verdict.APPROVE:
                 _check_approvable(request, options.digest)
                 confirmation.confirm(request, policy, sources.key, digest_given=bool(options.digest), shown=shown)
-                if needs_touch(answer, policy):
+                if needs_touch(answer, policy.high_risk):
                     answer = touched_answer(sources.of(request), answer)
                 answer = replace(answer, request=_unchanged(sources, request))
             request = _send(sources, answer)
