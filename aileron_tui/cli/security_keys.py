@@ -14,8 +14,9 @@ from aileron_tui.files.paths import paths
 from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.errors import KeyFault
 from aileron_tui.signing.key_store import UnlockedKey, key_name
+from aileron_tui.signing.security_key import SecurityKey
 from aileron_tui.signing.terminal_input import ask_line
-from aileron_tui.surface.key_enrolment import read_approvers
+from aileron_tui.surface.key_enrolment import enroll_signed, read_approvers, revoke_signed
 
 if TYPE_CHECKING:
     from aileron_tui.surface.security_key_registration import RegisteredKey
@@ -50,8 +51,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _add(options: argparse.Namespace) -> None:
-    from aileron_tui.surface.security_key_enrolment import PAGE, USB, enroll_security_key  # noqa: PLC0415  # only here
-
     name = key_name(options.name)
     confirmation.check_terminal(load_config(paths().config).policy, "adding a security key")
     approvers = read_approvers(paths().data)
@@ -62,8 +61,15 @@ def _add(options: argparse.Namespace) -> None:
             registered = _registered_on_page(name, key)
         else:
             registered = _registered_by_usb(name, approvers.security_keys)
-        enroll_security_key(paths().data, key, name, registered, PAGE if options.page else USB)
-    print_lines(f"{name} may approve on this gate", f"  {registered.public.fingerprint}", f"  {_copies(registered)}")
+        enroll_signed(
+            paths().data,
+            name,
+            registered.public,
+            key,
+            backup_eligible=registered.backup_eligible,
+            added_on="page" if options.page else "usb",
+        )
+    print_lines(f"{name} may approve on this gate", f"  {registered.public.fingerprint}", f"  {copies(registered)}")
 
 
 def _registered_by_usb(name: str, known: tuple[Approver, ...]) -> "RegisteredKey":
@@ -86,7 +92,7 @@ def _registered_on_page(name: str, key: UnlockedKey) -> "RegisteredKey":
         while found is None:
             found = client.registered_passkey(code.enrolment)
     registered = RegisteredKey(found.public, found.backup_eligible)
-    write(sys.stderr, f"Registered {found.public.fingerprint}", f"  {_copies(registered)}")
+    write(sys.stderr, f"Registered {found.public.fingerprint}", f"  {copies(registered)}")
     if ask_line(f"Let it approve as {name}? [y/N]").lower() not in ("y", "yes"):
         raise confirmation.NotDecided("nothing was added")
     return registered
@@ -103,19 +109,19 @@ def _list(*, as_json: bool) -> None:
         added = "in the browser" if approver.added_on == "page" else "over USB"
         print_lines(
             f"{inline(approver.name)}  {approver.public.fingerprint}",
-            f"  added {added} at {approver.enrolled} · {_copies(approver)}",
+            f"  added {added} at {approver.enrolled} · {copies(approver)}",
         )
 
 
 def _remove(options: argparse.Namespace) -> None:
-    from aileron_tui.surface.security_key_enrolment import named_security_key, remove_security_key  # noqa: PLC0415
-
     policy = load_config(paths().config).policy
     confirmation.check_terminal(policy, "removing a security key")
     approvers = read_approvers(paths().data)
-    named_security_key(approvers, options.name)
+    removed = approvers.named(options.name)
+    if not isinstance(removed.public, SecurityKey):
+        raise KeyFault(f"{removed.name} is not a security key", hint=f"Run `aileron-tui key revoke {removed.name}`.")
     with source_options.unlocked_key(options.key) as key:
-        removed = remove_security_key(paths().data, key, options.name)
+        revoke_signed(paths().data, removed.public.fingerprint, key)
     print_lines(f"{inline(removed.name)} may no longer approve on this gate", f"  {removed.public.fingerprint}")
     if policy.high_risk == SECURITY_KEY and len(approvers.security_keys) == 1:
         sys.stderr.write(f"warning: {_NONE_LEFT}\n")
@@ -132,5 +138,6 @@ def _fields(approver: Approver) -> JsonObject:
     }
 
 
-def _copies(key: "Approver | RegisteredKey") -> str:
+def copies(key: "Approver | RegisteredKey") -> str:
+    """Whether a key may be copied to other devices, in words."""
     return "may be copied to other devices of its owner" if key.backup_eligible else "cannot be copied to other devices"

@@ -60,7 +60,7 @@ def test_a_key_is_added_listed_and_removed(terminal: Terminal, plug: Plug, monke
     assert (listed["name"], listed["added_on"], listed["backup_eligible"]) == ("blue", "usb", False)
     assert listed["fingerprint"].startswith("WEBAUTHN:")
     assert terminal.run("key", "list") == OK
-    assert "security key or passkey · may approve on this gate" in terminal.out
+    assert "security key, cannot be copied to other devices · may approve on this gate" in terminal.out
     assert terminal.run("history", "verify") == OK
     assert terminal.run("key", "security-key", "remove", "blue", answers=(PASSPHRASE,)) == OK
     assert "blue may no longer approve on this gate" in terminal.out

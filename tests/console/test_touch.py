@@ -23,8 +23,7 @@ from aileron_tui.files.paths import paths
 from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.envelope import Envelope, opened
 from aileron_tui.signing.key_store import for_this_run
-from aileron_tui.surface.key_enrolment import changing_keys, read_approvers
-from aileron_tui.surface.security_key_enrolment import USB, enroll_security_key
+from aileron_tui.surface.key_enrolment import changing_keys, enroll_signed, read_approvers
 from aileron_tui.surface.security_key_registration import registered
 from tests.console.screen_app import async_test, wait_until
 from tests.console.scripted_gate import QUICK, ScriptedGate, console, notifications, request, shown
@@ -64,7 +63,8 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SoftwareAuthentic
     key = for_this_run()
     with changing_keys(paths().data) as (ledger, approvers):
         ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment("default", key.public))
-    enroll_security_key(paths().data, key, "blue", registered("blue", (), Person(PIN)), USB)
+    public = registered("blue", (), Person(PIN)).public
+    enroll_signed(paths().data, "blue", public, key, added_on="usb")
     made.pin = ""
     return made
 
