@@ -19,11 +19,13 @@ from aileron_tui.files.config import (
     ConnectorSettings,
     ConsoleConfig,
     CredentialSource,
+    NotificationConfig,
     Policy,
     SourceConfig,
 )
 from aileron_tui.files.config_schema import SCHEMA, RiskConfig, check_limits
 from aileron_tui.files.manifest_files import UnreadableFile, read_file
+from aileron_tui.files.webhook_settings import webhook_settings
 
 _CREDENTIAL_SOURCES: Final = ("env", "command", "keyring")
 _PASSWORD_KEYS: Final = ("password_env", "password_file", "password_command")
@@ -56,12 +58,14 @@ def _refusal(findings: tuple[Finding, ...]) -> ConfigError:
 
 def _config(table: dict[str, Any], problems: Problems) -> Config:
     policy, console = table.get("policy", {}), table.get("console", {})
+    notifications = NotificationConfig(**table.get("notifications", {}))
+    webhook = webhook_settings(table.get("webhook", {}), problems)
     check_limits(policy, Policy, ("policy",), problems)
     check_limits(console, ConsoleConfig, ("console",), problems)
     rules = tuple(_rule(item, index, problems) for index, item in enumerate(table.get("risk", ())))
     connectors = {name: _settings(name, item, problems) for name, item in table.get("connectors", {}).items()}
     sources = _sources(table.get("sources", []), problems)
-    return Config(Policy(**policy), rules, connectors, ConsoleConfig(**console), sources)
+    return Config(Policy(**policy), rules, connectors, ConsoleConfig(**console), sources, notifications, webhook)
 
 
 def _rule(table: dict[str, Any], index: int, problems: Problems) -> RiskRule:
