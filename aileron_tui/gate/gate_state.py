@@ -21,6 +21,7 @@ from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
 from aileron_tui.files.config import Config
 from aileron_tui.gate.agent_shares import AgentShares, Share
+from aileron_tui.gate.alert_router import AlertRouter
 from aileron_tui.gate.asking_limit import AskingLimit
 from aileron_tui.gate.call_inputs import effect_of
 from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn, connector_names
@@ -128,6 +129,8 @@ class GateState:
         self.outbox_thread = ThreadPoolExecutor(1, thread_name_prefix="outbox")
         self.feed = EventFeed(self.encoded_list, self._readers)
         self.presence = Presence(self.feed.publish)
+        self.alerts = AlertRouter(self)
+        self.page_url = ""  # where requests can be answered in a browser
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
@@ -194,6 +197,7 @@ class GateState:
         """Ends everything that waits for the answer to a request, because there is one, or there will be none."""
         self.cancel_timers(request)
         self.presence.settled(request.id)
+        self.alerts.settled(request.id)
 
     def remove(self, request: GateRequest) -> None:
         """Removes a request from the open requests."""
