@@ -16,6 +16,7 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp, utc_now
+from aileron_tui.core.unsigned_denial import UnsignedDenial
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
@@ -40,6 +41,7 @@ from aileron_tui.gate.rule_handler import RuleHandler
 from aileron_tui.gate.rule_registry import RuleRegistry
 from aileron_tui.gate.sandbox_threads import SandboxThreads
 from aileron_tui.gate.tool_resolver import ToolResolver
+from aileron_tui.gate.unsigned_denials import UnsignedDenials
 from aileron_tui.ledger.open_store import open_ledger, open_results, open_watching_reader
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -82,6 +84,7 @@ class Gate:
         self._decisions = DecisionHandler(
             self._gate_state, self._requests, self._op_runner, self._permissions, self._agents
         )
+        self._denials = UnsignedDenials(self._gate_state, self._requests, self._decisions)
         self._deadlines = DeadlineHandler(self._gate_state, self._requests, self._decisions, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
@@ -360,6 +363,20 @@ class Gate:
     async def decide(self, id_: str, body: JsonObject) -> Reply:
         """Accepts a signed decision."""
         return await self._decisions.decide(id_, body)
+
+    async def deny_unsigned(  # noqa: PLR0913  # the fields of the entry that records it
+        self, id_: str, *, digest: str, reason: str, surface: str, session: str, opened_by: str
+    ) -> Reply:
+        """Denies a request without a signature. `session` is the public id of a session, never its secret."""
+        return await self._denials.deny(id_, UnsignedDenial(digest, reason, surface, session, opened_by))
+
+    def issue_challenge(self, signed: bytes) -> bytes:
+        """Returns a challenge for an assertion on the page over these signed bytes (`core/decision.py`)."""
+        return self._decisions.check.issue(signed)
+
+    def serve_page(self, origin: str) -> None:
+        """Says from which page assertions are accepted: `http://localhost:PORT`, or "" for none."""
+        self._decisions.check.page_origin = origin
 
     async def decide_batch(self, body: JsonObject) -> Reply:
         """Accepts several signed decisions."""
