@@ -107,6 +107,15 @@ def test_everything_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words", "hint"),
     [
+        ('[surfaces]\norder = ["console", "prompt"]', 2, "the prompt is always alerted last", 'Remove "prompt".'),
+        (
+            '[surfaces]\norder = ["console", "phone"]',
+            2,
+            '"phone" is not a surface',
+            "console, page, notification, webhook",
+        ),
+        ('[surfaces]\norder = ["page", "page"]', 2, '"page" is in the order twice', "Name each surface once."),
+        ("[surfaces]\nshare = 0", 2, "surfaces.share must be between 1 and 3600, not 0", "between 1 and 3600"),
         ("[policy]\nkeep_preview = true", 2, "keep_preview", 'Did you mean "keep_previews"?'),
         ("[policy]\ntimeout = 301", 2, "policy.timeout must be between 1 and 300, not 301", "between 1 and 300"),
         ("[policy]\ntimeout = 0", 2, "must be between 1 and 300, not 0", "between 1 and 300"),
