@@ -10,6 +10,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
+from aileron_tui.core.alert_routing import ORDER
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import LONGEST_TIMEOUT
 from aileron_tui.core.values import dataclass
@@ -17,7 +18,8 @@ from aileron_tui.core.values import dataclass
 if TYPE_CHECKING:
     from aileron_tui.core.risk import RiskRule
 
-HIGH_RISK: Final = ("confirm", "type", "passphrase")
+SECURITY_KEY: Final = "key"
+HIGH_RISK: Final = ("confirm", "type", "passphrase", SECURITY_KEY)
 DAEMON: Final = "daemon"
 GATE: Final = "gate"
 OPENCODE: Final = "opencode"
@@ -68,8 +70,8 @@ class Policy:
     )
     high_risk: str = key(
         "confirm",
-        "How to confirm an approval at high risk: press `y`, type the action's name, or enter the passphrase of "
-        "the signing key.",
+        "How to confirm an approval at high risk: press `y`, type the action's name, enter the passphrase of "
+        "the signing key, or touch a security key. With `key`, the gate refuses every other approval at high risk.",
         '"type"',
         choices=HIGH_RISK,
     )
@@ -110,6 +112,29 @@ class ConsoleConfig:
             "meaning": "Your own key bindings for the console, by the ids in [the list of keys](keys.md).",
             "example": '{ history = "H", "history.export" = "E,f5" }',
         },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SurfacesConfig:
+    """Whom the gate alerts to a request, and in which order ([more](surfaces.md#routing)).
+
+    Every surface lists every request. The prompt in a terminal always comes last and cannot be left out.
+    """
+
+    order: tuple[str, ...] = key(
+        ORDER,
+        "Surfaces to alert, first to last: `console`, `page`, `notification`, `webhook`. What is left out is not "
+        "alerted.",
+        '["console", "notification"]',
+    )
+    share: int | None = key(
+        None,
+        "Seconds that each surface gets before the next one is alerted too. If not set, an equal share of the time "
+        "that is left, 60 at most.",
+        "30",
+        least=1,
+        most=3600,
     )
 
 
@@ -227,5 +252,6 @@ class Config:
     connectors: Mapping[str, ConnectorSettings] = field(default_factory=dict)
     console: ConsoleConfig = field(default_factory=ConsoleConfig)
     sources: tuple[SourceConfig, ...] = ()
+    surfaces: SurfacesConfig = field(default_factory=SurfacesConfig)
     notifications: NotificationConfig = field(default_factory=NotificationConfig)
     webhook: WebhookConfig = field(default_factory=WebhookConfig)

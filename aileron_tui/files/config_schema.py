@@ -24,6 +24,7 @@ from aileron_tui.files.config import (
     NotificationConfig,
     Policy,
     SourceConfig,
+    SurfacesConfig,
     WebhookConfig,
     WebhookSecret,
     key,
@@ -98,6 +99,7 @@ class ConfigTable:
 TABLES: Final = (
     ConfigTable("[policy]", Policy),
     ConfigTable("[console]", ConsoleConfig),
+    ConfigTable("[surfaces]", SurfacesConfig),
     ConfigTable("[notifications]", NotificationConfig),
     ConfigTable("[webhook]", WebhookConfig),
     ConfigTable("[webhook.secret]", WebhookSecret),
@@ -163,6 +165,7 @@ def _schema(definition: type) -> Fields:
 SCHEMA: Final[Fields] = {
     "policy": TableSchema(_schema(Policy)),
     "console": TableSchema(_schema(ConsoleConfig)),
+    "surfaces": TableSchema(_schema(SurfacesConfig)),
     "notifications": TableSchema(_schema(NotificationConfig)),
     "webhook": TableSchema(_schema(WebhookConfig)),
     "risk": TableListSchema(_schema(RiskConfig)),

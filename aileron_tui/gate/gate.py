@@ -3,18 +3,20 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from aileron_tui import __version__
+from aileron_tui.core.alerts import AlertChannel
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp, utc_now
+from aileron_tui.core.unsigned_denial import UnsignedDenial
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
@@ -29,6 +31,7 @@ from aileron_tui.gate.installed_bundle import action_json, folder_state, install
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion, known_call
+from aileron_tui.gate.presence import Presence
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
@@ -38,6 +41,7 @@ from aileron_tui.gate.rule_handler import RuleHandler
 from aileron_tui.gate.rule_registry import RuleRegistry
 from aileron_tui.gate.sandbox_threads import SandboxThreads
 from aileron_tui.gate.tool_resolver import ToolResolver
+from aileron_tui.gate.unsigned_denials import UnsignedDenials
 from aileron_tui.ledger.open_store import open_ledger, open_results, open_watching_reader
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -80,6 +84,7 @@ class Gate:
         self._decisions = DecisionHandler(
             self._gate_state, self._requests, self._op_runner, self._permissions, self._agents
         )
+        self._denials = UnsignedDenials(self._gate_state, self._requests, self._decisions)
         self._deadlines = DeadlineHandler(self._gate_state, self._requests, self._decisions, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
@@ -95,6 +100,16 @@ class Gate:
     def feed(self) -> EventFeed:
         """The events that approvers watch."""
         return self._gate_state.feed
+
+    @property
+    def presence(self) -> Presence:
+        """Who is at which surface."""
+        return self._gate_state.presence
+
+    def use_channels(self, channels: Iterable[AlertChannel], page_url: str = "") -> None:
+        """Sends alerts to these channels too. They say that requests can be answered at `page_url`, if there is one."""
+        self._gate_state.alerts.use_channels(channels)
+        self._gate_state.page_url = page_url
 
     async def start(self) -> None:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
@@ -118,6 +133,7 @@ class Gate:
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
             await self._agents.add_default()
             self._rules.current()
+            state.alerts.started()
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
@@ -128,6 +144,7 @@ class Gate:
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
         state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
+        state.spawn(state.periodically("alerting people", 0, state.alerts.work))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
         state.spawn(state.periodically("checking for silent doors", _DOOR_CHECK_SECONDS, self._permissions.check_doors))
         state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
@@ -140,6 +157,7 @@ class Gate:
         state = self._gate_state
         state.feed.close()
         await state.stop_background_work(self._op_runner.tasks, _STOP_SECONDS)
+        await state.alerts.close()
         await self._ends.try_once_more(_CLOSE_SECONDS)
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
@@ -332,6 +350,12 @@ class Gate:
         self._gate_state.spawn(self._requests.record_shown(waiting, surface))
         return len(waiting)
 
+    def report_presence(self, who: object, name: str, surface: str, *, awake: bool, reading: str = "") -> None:
+        """Notes whether somebody is at a surface, and which request they read, if it waits."""
+        request = self._gate_state.find(reading)
+        is_waiting = request is not None and request.is_waiting
+        self.presence.report(who, name, surface, awake=awake, reading=reading if is_waiting else "")
+
     def approvers(self) -> Approvers:
         """Returns the current approvers."""
         return self._decisions.approvers()
@@ -339,6 +363,20 @@ class Gate:
     async def decide(self, id_: str, body: JsonObject) -> Reply:
         """Accepts a signed decision."""
         return await self._decisions.decide(id_, body)
+
+    async def deny_unsigned(  # noqa: PLR0913  # the fields of the entry that records it
+        self, id_: str, *, digest: str, reason: str, surface: str, session: str, opened_by: str
+    ) -> Reply:
+        """Denies a request without a signature. `session` is the public id of a session, never its secret."""
+        return await self._denials.deny(id_, UnsignedDenial(digest, reason, surface, session, opened_by))
+
+    def issue_challenge(self, signed: bytes) -> bytes:
+        """Returns a challenge for an assertion on the page over these signed bytes (`core/decision.py`)."""
+        return self._decisions.check.issue(signed)
+
+    def serve_page(self, origin: str) -> None:
+        """Says from which page assertions are accepted: `http://localhost:PORT`, or "" for none."""
+        self._decisions.check.page_origin = origin
 
     async def decide_batch(self, body: JsonObject) -> Reply:
         """Accepts several signed decisions."""

@@ -13,6 +13,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.key_change import is_security_key
 from aileron_tui.core.outcome_words import ALLOWED
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_rows import Row
@@ -38,11 +39,12 @@ _LONGEST_SECONDS: Final = 1000 * 366 * 86400
 class SourcedRecord(HistoryRecord):
     """A record with the operator's name for its source, "" if there is only one, and the summary that the source made.
 
-    Its times are those of the source.
+    Its times are those of the source, and so is `signed_by`, the name of the key that signed the answer.
     """
 
     source: str = ""
     summary: tuple[str, ...] = ()
+    signed_by: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -53,7 +55,7 @@ class SourcedRecord(HistoryRecord):
     def signature(self) -> str:
         """Whether the decision was signed, in words; "" if there was none."""
         if self.signer:
-            return "signed"
+            return "signed by a security key" if is_security_key(self.signer) else "signed"
         return "not signed" if self.decided else ""
 
 
@@ -127,8 +129,11 @@ def read_record(value: Json, source: str = "") -> SourcedRecord:
             summary = tuple(str(one) for one in values)
         case _:
             raise InvalidReply("the history contains an invalid request", "summary")
-    took = None if took is None else float(took)
-    return SourcedRecord(seq=seq, took=took, edited=edited, source=source, summary=summary, **texts)
+    took, signed_by = None if took is None else float(took), value.get("signed_by", "")
+    if not isinstance(signed_by, str):
+        raise InvalidReply("the history contains an invalid request", "signed_by")
+    about = {"source": source, "signed_by": signed_by}
+    return SourcedRecord(seq=seq, took=took, edited=edited, summary=summary, **texts, **about)
 
 
 def parse_local_time(time: str) -> datetime | None:

@@ -133,7 +133,8 @@ def _facts(record: SourcedRecord, extended: str) -> Iterator[tuple[str, Content]
         words = trusted(record.signature, "" if record.signer else WARNING)
         yield "signature", words
         if record.signer:
-            yield "key", _value(record.signer, BY_COMMAND)
+            name = f"{record.signed_by} ({record.signer})" if record.signed_by else record.signer
+            yield "key", _value(name, BY_COMMAND)
 
 
 def _time(time: str) -> Content:

@@ -17,6 +17,7 @@ from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject, plain
+from aileron_tui.core.key_change import is_security_key
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.time_words import span
@@ -70,7 +71,7 @@ def _print_record(record: HistoryRecord, signature: str, extended: str, edit: Js
         "agent": record.agent,
         "says it is": record.says,
         "risk": record.risk,
-        "surface" if not record.rule else "answered": record.answered,
+        "answered" if record.rule or record.unsigned_denial else "surface": record.answered,
         "decided in": "" if record.took is None else span(record.took),
         "extended": extended,
         "reason": record.reason,
@@ -140,6 +141,8 @@ def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: t
     if record.surface == ELSEWHERE:
         late = "; an answer from here came too late" if decision else ""
         return f"none: answered elsewhere, not signed{late}"
+    if record.unsigned_denial:
+        return f"none: {_denied_by(entries, key_changes)}"
     if decision is None:
         return "none: not decided"
     signers = _signers(key_changes, decision)
@@ -149,7 +152,16 @@ def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: t
     if statement.request != decision.request:
         return f"BAD: it was made for request {statement.request}"
     approver = signers.approvers[text]
-    return f"good, by {approver.name} ({text}{', insecure: no passphrase' if approver.insecure else ''})"
+    kind = "the security key " if is_security_key(text) else ""
+    return f"good, by {kind}{approver.name} ({text}{', insecure: no passphrase' if approver.insecure else ''})"
+
+
+def _denied_by(entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:
+    """In words: in which session a request was denied without a signature."""
+    denial = next((entry for entry in reversed(entries) if entry.kind == EntryKind.DENIED_UNSIGNED), None)
+    opened_by = str(denial.body.get("opened_by", "")) if denial else ""
+    names = {str(change.body.get("fingerprint")): str(change.body.get("name")) for change in key_changes}
+    return f"denied in a session that {names.get(opened_by, opened_by)} opened" if opened_by else "denied without a key"
 
 
 def _extended(entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:
