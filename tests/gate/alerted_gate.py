@@ -80,6 +80,7 @@ def kinds(env: GateEnv, id_: str) -> list[str]:
 async def started(setup: GateSetup, *channels: RecordedChannel) -> Gate:
     """A running gate with channels."""
     gate = Gate(setup)
-    gate.use_channels(channels, "http://localhost:1/page")
+    gate.use_channels(channels)
+    gate.serve_page("http://localhost:1")
     await gate.start()
     return gate

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from aileron_tui.core import alert_routing
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.files.config import SurfacesConfig
@@ -226,7 +227,7 @@ def test_a_channel_that_fails_does_not_stop_the_others(env: GateEnv) -> None:
 
 
 def test_alerting_goes_on_after_any_exception(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
-    notification, ordinary = RecordedChannel(), alert_router.next_step
+    notification, ordinary = RecordedChannel(), alert_routing.next_step
     failures = iter([ZeroDivisionError("once"), RuntimeError("twice")])
 
     def failing(*args: Any) -> Any:
