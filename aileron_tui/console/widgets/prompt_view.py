@@ -34,6 +34,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
 
 _LOW_HEIGHT: Final = 16
+_PARTS: Final = 5
 _EMPTY: Final = Content("")
 _NO_AGE: Final = (None, "")
 _FOLDABLE: Final = frozenset({"asker", "asker-details", "runs", "runs-details"})
@@ -72,7 +73,7 @@ class PromptView(CachedWidget, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self.ready = False
+        self._is_built = False
         self._progress = ReadingProgress()
         self._recorder = ReadingRecorder(self, self._progress, self._shown_version, self._report_progress)
         self._reported: tuple[str, Unread, bool] = ("", Unread(0), False)
@@ -114,11 +115,11 @@ class PromptView(CachedWidget, can_focus=True):
 
     def on_mount(self) -> None:
         """Starts to watch the scroll position, and shows the request that was set before mounting."""
-        if len(self.query("#prompt-body, #prompt-foot")) < 2:
+        if len(self.children) < _PARTS:
             return  # the console is being closed while it is still being built
         for attribute in ("scroll_y", "virtual_size"):
             self.watch(self._body, attribute, self._update_progress, init=False)
-        self.ready = True
+        self._is_built = True
         request, note = self._show_when_ready
         self.show(request, note=note)
         self.post_message(self.Ready())
@@ -157,6 +158,11 @@ class PromptView(CachedWidget, can_focus=True):
                 self._progress.restart()
                 self._body.scroll_to(y=0, animate=False)
         self._draw(note)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the prompt can be shown: it is built, and not being closed."""
+        return self._is_built and len(self.children) == _PARTS
 
     @property
     def request(self) -> Request | None:
