@@ -19,8 +19,10 @@ from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from aileron_tui.surface.history_records import read_page
 from aileron_tui.surface.key_enrolment import enroll_signed, revoke_signed
+from tests.gate import tool_calls
 from tests.gate.conftest import GateEnv, ask, code, previewed_request, result_of, run_async
 from tests.gate.ruled_gate import offers
+from tests.gate.served_gate import served_gate
 from tests.signing.security_keys import PAGE, SoftwareKey
 
 ONLY_KEYS = Policy(high_risk="key")
@@ -227,6 +229,38 @@ def test_a_rule_at_high_risk_can_need_a_security_key(env: GateEnv, key: Software
     env.policy = ONLY_KEYS
     run_async(strict())
     assert len(env.service.sent) == 1
+    verified(env)
+
+
+def test_an_edit_can_make_a_security_key_necessary(env: GateEnv, key: SoftwareKey) -> None:
+    env.policy = ONLY_KEYS
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            item = await tool_calls.asked(served, tool_calls.bash("ls", can_edit=True))
+            assert item["prompt"]["risk"]["level"] != "high"
+            edits: JsonObject = {"command": "rm -rf /"}
+            reply = await served.gate.refresh(item["id"], {"edited_payload": edits})
+            edited: Any = reply.body["item"]
+            assert edited["prompt"]["risk"]["level"] == "high"
+            reply = await served.gate.decide(item["id"], env.decision(edited, edits=edits))
+            assert (reply.status, code(reply)) == (403, "needs_security_key")
+            assert (await served.gate.decide(item["id"], env.decision(item))).status == 200
+
+    run_async(work())
+
+
+def test_a_tool_call_can_be_denied_without_a_signature(env: GateEnv) -> None:
+    async def work() -> None:
+        async with served_gate(env) as served:
+            item = await tool_calls.asked(served, tool_calls.bash())
+            reply = await served.gate.deny_unsigned(item["id"], **denial(item, reason="not now"))
+            assert reply.status == 200
+            answer = (await tool_calls.poll(served, item["id"])).json()
+            assert (answer["status"], answer["reason"]) == ("denied", "not now")
+            assert "decision" not in answer
+
+    run_async(work())
     verified(env)
 
 

@@ -16,6 +16,7 @@ from aileron_tui.gate.server import run as serve
 from aileron_tui.page.offer import make_page
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.embedded_gate import gate_setup
+from aileron_tui.surface.gate_channels import gate_channels
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
     log = GateLog(sys.stderr, as_json=options.log_json)
     address = ListenAddress(options.host, options.port, options.allow_remote)
     gate = Gate(setup)
+    gate.use_channels(gate_channels(gate, setup.config))
     asyncio.run(
         serve(
             gate,
