@@ -174,7 +174,9 @@ def _preview_section(
         found.append(Remark(own("You see only what the agent sent."), is_warning=False))
     if preview and preview.hidden and not request.fetching:
         found.append(Remark(own(f"Not shown: {not_shown(preview.hidden)}"), is_warning=False))
-    return Section("fetched", origin, preview_age(request, now)[0], fields, quotes, tuple(found))
+    failed = preview is not None and preview.unavailable and not request.fetching
+    heading = () if failed else origin
+    return Section("fetched", heading, preview_age(request, now)[0], fields, quotes, tuple(found))
 
 
 def _preview_origin(request: Request, rows: Rows) -> Line:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.browser.programs import chromium
@@ -14,14 +15,18 @@ WIDE: Final = (1280, 860)
 PHONE: Final = (390, 844)
 
 
+def _options() -> dict[str, Any]:
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    return {"executable_path": chromium(), "args": [*sandbox, "--disable-dev-shm-usage"]}
+
+
 @contextmanager
 def browser() -> Iterator["Browser"]:
     """Chromium without a window."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  # only `make browser` has it
 
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium(), args=[*sandbox, "--disable-dev-shm-usage"])
+        started = playwright.chromium.launch(**_options())
         try:
             yield started
         finally:
@@ -78,6 +83,19 @@ def tab(browser: "Browser", size: tuple[int, int] = WIDE, *, dark: bool = False,
         **options,
     )
     context.set_default_timeout(8000)
+    try:
+        yield Tab(context)
+    finally:
+        context.close()
+
+
+@contextmanager
+def tab_without_cookies(browser: "Browser", folder: Path) -> Iterator[Tab]:
+    """A tab of a browser of the same kind whose owner has turned cookies off."""
+    preferences = folder / "Default" / "Preferences"
+    preferences.parent.mkdir(parents=True)
+    preferences.write_text('{"profile": {"default_content_setting_values": {"cookies": 2}}}')
+    context = browser.browser_type.launch_persistent_context(folder, **_options())
     try:
         yield Tab(context)
     finally:

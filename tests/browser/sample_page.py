@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
+from aileron_tui.page.attempts import NO_PASSKEY
 from aileron_tui.page.documents import FRAGMENT_POLICY, Documents
 from aileron_tui.page.history_rendering import chart_view, history_row, record_view
 from aileron_tui.page.rendering import prompt_view, waiting_view
@@ -33,7 +34,22 @@ from tests.gate.gate_harness import wait_until
 
 CODE: Final = "good-code"
 TAB: Final = "tab-token"
-NO_PASSKEY: Final = "you can read and deny here; to approve, add a passkey: aileron-tui key security-key add"
+
+
+class LateDocuments(Documents):
+    """The page with an answer that counts only after some seconds, for tests of what comes too early."""
+
+    SECONDS: Final = 2.5
+
+    @property
+    def _script(self) -> str:
+        script = super()._script
+        assert script.count("seconds = 0.7") == 1
+        return script.replace("seconds = 0.7", f"seconds = {self.SECONDS}")
+
+
+ORDINARY: Final = Documents()
+LATE: Final = LateDocuments()
 
 
 @dataclass
@@ -47,15 +63,24 @@ class SamplePage:
     readers: dict[str, Sequence[str]] = field(default_factory=dict)
     cannot_approve: str = ""
     problem: str = ""
+    purpose: str = "open"
     port: int = 0
     now: datetime | None = None
     sent: list[tuple[str, JsonObject]] = field(default_factory=list)
-    documents: Documents = field(default_factory=Documents)
+    documents: Documents = ORDINARY
     _queues: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[bytes]]] = field(default_factory=list)
 
     @property
     def url(self) -> str:
-        return f"http://localhost:{self.port}/page"
+        """The address of the page with a code that opens it."""
+        return f"http://localhost:{self.port}/page#code={CODE}"
+
+    def reset(self) -> None:
+        """Forgets everything but the address."""
+        self.hang_up()
+        fresh = SamplePage(port=self.port)
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(fresh, name))
 
     def tell(self, event: str, **data: str) -> None:
         """Sends an event to every page that is open."""
@@ -96,7 +121,7 @@ class SamplePage:
         body = await http.json()
         if body["code"] != CODE:
             return _refused(403, "unknown_code", "this code is not valid")
-        reply = JSONResponse({"tab": TAB})
+        reply = JSONResponse({"tab": TAB, "purpose": self.purpose})
         reply.set_cookie("aileron_page", "1", path="/page", httponly=True, samesite="strict")
         return reply
 
@@ -115,7 +140,7 @@ class SamplePage:
     async def _post(self, http: HttpRequest) -> Response:
         self.sent.append((http.url.path, await http.json()))
         if http.path_params["what"] == "challenge":
-            return _refused(403, "no_passkey", "no passkey is enrolled")
+            return _refused(403, "no_passkey", NO_PASSKEY)
         return JSONResponse({"status": "denied", "message": "denied on the page, without a signature"})
 
     async def _history(self, http: HttpRequest) -> Response:

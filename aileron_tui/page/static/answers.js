@@ -3,6 +3,7 @@
 const answers = {
   busy: false,
   said: "",
+  drawn: "",
   connected: false,
   pressed: { button: null, refusal: "" },
   onAnswered: () => {},
@@ -27,7 +28,8 @@ const answers = {
     $("read-on").hidden = !(waits && detail.reading.unread.length && !detail.root.dataset.cannotApprove);
     const ready = detail.isHigh ? "High risk: you will be asked once more." : "You can answer now.";
     const words = this.said || (waits ? (this.connected ? obstacle || ready : "Not connected: nothing can be answered.") : "");
-    if ($("answer-status").textContent !== words) $("answer-status").textContent = words;
+    if (this.drawn !== words) write($("answer-status"), words);
+    this.drawn = words;
   },
 
   say(words) {

@@ -83,7 +83,7 @@ const detail = {
   get obstacle() {
     if (!this.root?.matches(".prompt")) return "No request is open.";
     if (!this.canAnswer) return "There is nothing to answer here.";
-    if (this.root.dataset.cannotApprove) return sentence(this.root.dataset.cannotApprove);
+    if (this.root.dataset.cannotApprove) return `You can read and deny here: ${sentence(this.root.dataset.cannotApprove, false)}`;
     if (this.root.dataset.fetching === "yes") return "The preview is still being fetched.";
     if (passkeys.missing) return `${passkeys.missing} You can read and deny here.`;
     const unread = this.reading.unread.length;

@@ -1,6 +1,8 @@
 /* The session of this tab with the gate, its calls and its events. */
 
 const TOKEN = "aileron-tab";
+// The gate sends something at least every 15 seconds.
+const SILENCE = 40_000;
 
 /** A reply that is not what was asked for. `status` is 0 if there was none. */
 class Refused extends Error {
@@ -68,8 +70,23 @@ const gate = {
     return reply.status === 204 ? {} : reply.json();
   },
 
-  /** Calls `on(name, data)` for every event until the stream ends. */
-  async listen(on, signal) {
+  /** Calls `on(name, data)` for every event until the stream ends, or has been silent for too long. */
+  async listen(on) {
+    const abort = new AbortController();
+    let silence = 0;
+    const heard = () => {
+      clearTimeout(silence);
+      silence = setTimeout(() => abort.abort(), SILENCE);
+    };
+    heard();
+    try {
+      await this.follow(on, heard, abort.signal);
+    } finally {
+      clearTimeout(silence);
+    }
+  },
+
+  async follow(on, heard, signal) {
     const reply = await this.fetch("/events", { signal, headers: { Accept: "text/event-stream" } });
     on("open", {});
     const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -77,6 +94,7 @@ const gate = {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
+      heard();
       const blocks = (rest + value).split(/\r?\n\r?\n/);
       rest = blocks.pop();
       for (const block of blocks) {
@@ -89,8 +107,19 @@ const gate = {
   },
 };
 
-function sentence(text) {
+/** The text as a sentence. */
+function sentence(text, begins = true) {
   if (typeof text !== "string" || !text) return "";
-  const capital = text[0].toUpperCase() + text.slice(1);
+  const capital = begins ? text[0].toUpperCase() + text.slice(1) : text;
   return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
+}
+
+/** Writes a sentence of the gate; what it has in backquotes is a command. */
+function write(element, text) {
+  element.replaceChildren(...text.split("`").map((part, index) => {
+    if (index % 2 === 0) return document.createTextNode(part);
+    const code = document.createElement("code");
+    code.textContent = part;
+    return code;
+  }));
 }

@@ -6,7 +6,7 @@ const SURFACES = {
   console: "in the console", page: "on another page", prompt: "at the prompt", notification: "on a notification",
   cli: "by a command", approve: "by a command", deny: "by a command", rule: "by a rule",
 };
-const pageState = { screen: "", count: null, loads: new Map(), timer: 0, search: { waiting: "", history: "" } };
+const pageState = { screen: "", count: null, loads: new Map(), timer: 0, failed: "", search: { waiting: "", history: "" } };
 
 // screens
 
@@ -26,14 +26,14 @@ function signOut(reason) {
   $("list").replaceChildren();
   banner("");
   document.title = "Aileron: signed out";
-  $("signed-out-reason").textContent = reason;
+  write($("signed-out-reason"), reason);
   screen("signed-out");
   $("signed-out-title").focus();
 }
 
 function banner(words) {
   $("banner").hidden = !words;
-  $("banner").textContent = words;
+  write($("banner"), words);
 }
 
 function tell(words) {
@@ -45,6 +45,7 @@ async function go(name) {
   const isHistory = name === "history";
   screen(name);
   for (const [id, on] of [["go-waiting", !isHistory], ["go-history", isHistory]]) set($(id), "aria-current", on ? "page" : null);
+  $("page-title").textContent = isHistory ? "History of requests" : "Waiting requests";
   $("list-title").textContent = isHistory ? "History" : "Waiting";
   $("search-label").textContent = isHistory ? "Search the history" : "Filter what waits";
   $("search").placeholder = isHistory ? "Search, e.g. outcome:denied since:monday" : "Filter";
@@ -67,8 +68,12 @@ async function load(key, path, use) {
   const at = pageState.screen;
   try {
     const root = await gate.fragment(path);
-    if (pageState.loads.get(key) === turn && pageState.screen === at && !gate.ended) use(root);
+    if (pageState.loads.get(key) !== turn || pageState.screen !== at || gate.ended) return;
+    use(root);
+    if (pageState.failed === key && answers.connected) banner("");
+    pageState.failed = pageState.failed === key ? "" : pageState.failed;
   } catch (failure) {
+    pageState.failed = key;
     failed(failure);
   }
 }
@@ -184,7 +189,7 @@ function closeDetail() {
 /** Tells the gate which request is being read here, so that other surfaces can say so. */
 function reading() {
   const visible = document.visibilityState === "visible";
-  if (detail.id && detail.canAnswer && visible && !gate.ended) gate.send(`/requests/${encodeURIComponent(detail.id)}/reading`, {}).catch(() => {});
+  if (detail.id && detail.canAnswer && visible && !gate.ended) gate.send(`/requests/${encodeURIComponent(detail.id)}/reading`, { reading: true, awake: true }).catch(() => {});
 }
 
 function step(by) {
@@ -227,7 +232,7 @@ function event(name, data) {
     if (detail.id && pageState.screen === "waiting") loadDetail(detail.id).then(reading);
     return;
   }
-  if (name === "ended") return signOut("The gate has ended this session.");
+  if (name === "ended") return signOut("The gate was stopped, or it ended this session.");
   if (name === "alert" && data.surface === "page") {
     document.title = `● ${document.title.replace(/^● /, "")}`;
     tell("A request needs an answer.");
@@ -254,9 +259,8 @@ function connected(is) {
 async function follow() {
   let wait = 250;
   while (!gate.ended) {
-    const abort = new AbortController();
     try {
-      await gate.listen((name, data) => { wait = 250; event(name, data); }, abort.signal);
+      await gate.listen((name, data) => { wait = 250; event(name, data); });
     } catch (failure) {
       if (failure.status === 401) return failed(failure);
     }

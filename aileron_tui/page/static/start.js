@@ -17,7 +17,7 @@ async function start() {
     try {
       const session = await gate.send("/session", { code });
       gate.keep(session.tab);
-      if (session.purpose === "enroll") return enrolment(String(session.name ?? ""));
+      if (session.purpose === "enroll") return enrolment();
     } catch (failure) {
       return signOut(reasonOf(failure));
     }
@@ -72,9 +72,7 @@ async function closePage() {
 
 // enrolment
 
-function enrolment(name) {
-  $("enrolment-name-line").hidden = !name;
-  $("enrolment-name").textContent = name;
+function enrolment() {
   document.title = "Aileron: add a passkey";
   screen("enrolment");
   $("enrolment-title").focus();
@@ -90,6 +88,8 @@ async function createPasskey() {
   enrolmentSays("Your browser asks for it now.");
   try {
     const { publicKey } = await gate.send("/enrolment/options", {});
+    $("enrolment-name-line").hidden = !publicKey.user?.name;
+    $("enrolment-name").textContent = publicKey.user?.name ?? "";
     await gate.send("/enrolment", await passkeys.create(publicKey));
     $("enrolment-ask").hidden = true;
     enrolmentSays("The passkey was created. Go back to the terminal to accept it; then you can close this page.");
