@@ -145,8 +145,8 @@ def _credential_json(id_: bytes, response: dict[str, Any]) -> dict[str, Any]:
 class SoftwareAuthenticator(CtapDevice):
     """An authenticator. `pin` is its PIN; without one it verifies its user itself, if `verifies`.
 
-    `touch` says what happens when it wants to be touched. `backup_eligible` and `backed_up` are the flags of a passkey
-    that is synced. `blinked` counts how often it asked to be touched.
+    `touch` says what happens when it wants to be touched, and may change meanwhile. `backup_eligible` and `backed_up`
+    are the flags of a passkey that is synced. `blinked` counts how often it asked to be touched.
     """
 
     pin: str = ""
@@ -346,13 +346,21 @@ class SoftwareAuthenticator(CtapDevice):
             on_keepalive(STATUS.UPNEEDED)
         match self.touch:
             case Touch.NEVER:
-                event.wait(30)
-                raise CtapError(_ERR.KEEPALIVE_CANCEL if event.is_set() else _ERR.USER_ACTION_TIMEOUT)
+                self._blink(event)
             case Touch.REFUSED:
                 raise CtapError(_ERR.OPERATION_DENIED)
             case Touch.UNPLUGGED:
                 self.plugged_in = False
                 raise OSError(19, "No such device")
+
+    def _blink(self, event: Event) -> None:
+        """Waits until it is touched after all, at most for 30 seconds."""
+        for _ in range(1500):
+            if event.wait(0.02):
+                raise CtapError(_ERR.KEEPALIVE_CANCEL)
+            if self.touch is Touch.TOUCHED:
+                return
+        raise CtapError(_ERR.USER_ACTION_TIMEOUT)
 
     def _make_credential(
         self, fields: Mapping[int, Any], event: Event, on_keepalive: Callable[[STATUS], None] | None

@@ -9,9 +9,10 @@ from aileron_tui.core.lookalikes import known_names
 from aileron_tui.core.outcomes import ending, unknown_outcome
 from aileron_tui.core.summary import summary_line
 from aileron_tui.core.time_words import span
+from aileron_tui.core.visible_text import inline
 from aileron_tui.page.sections import Rows
-from aileron_tui.page.shown_text import line, own, short_line
-from aileron_tui.page.views import Bar, ChartView, Fact, HistoryRow, Line, RecordView, Remark, Section
+from aileron_tui.page.shown_text import own, short_line
+from aileron_tui.page.views import Bar, ChartView, Fact, HistoryRow, RecordView, Remark, Section
 from aileron_tui.surface.history_records import DayTally, ShownPrompt, SourcedRecord, parse_local_time, typical
 
 DAYS: Final = 28
@@ -20,6 +21,7 @@ QUICK_SECONDS: Final = 1.0
 _MAX_NAME: Final = 80
 _SUMMARY_WIDTH: Final = 160
 _QUICK: Final = "quick"
+_CUT: Final = "Some of it is too long to be shown here. `aileron-tui history show` shows all of it."
 
 
 def history_row(record: SourcedRecord, now: datetime) -> HistoryRow:
@@ -27,7 +29,7 @@ def history_row(record: SourcedRecord, now: datetime) -> HistoryRow:
     glyph, outcome = ending(record, now)
     return HistoryRow(
         id=record.id,
-        time=record.asked,
+        time=record.asked if parse_local_time(record.asked) else "",
         asked=_time(record.asked),
         glyph=glyph,
         outcome=short_line(outcome, _MAX_NAME),
@@ -67,23 +69,28 @@ def chart_view(days: Sequence[DayTally], decisions: Sequence[SourcedRecord]) -> 
     )
 
 
-def record_view(record: SourcedRecord, shown: ShownPrompt, now: datetime, steps: Sequence[Line] = ()) -> RecordView:
-    """One request. `steps` say whom the gate alerted."""
+def record_view(record: SourcedRecord, shown: ShownPrompt, now: datetime) -> RecordView:
+    """One request."""
     glyph, outcome = ending(record, now)
-    facts = (*_facts(record, shown.extended, now), *(Fact("alerted", step) for step in steps))
-    return RecordView(record.id, glyph, line(outcome), line(record.action), facts, tuple(_sections(shown)), shown.note)
+    rows = Rows(known_names(row.value for part in (shown.fetched, shown.inputs, shown.filled) for row in part))
+    action, words = rows.line(record.action), rows.line(outcome)
+    facts = tuple(_facts(record, shown, now, rows))
+    sections = tuple(_sections(shown, rows))
+    note = " ".join(filter(None, (shown.note, _CUT if rows.left_out else "")))
+    return RecordView(record.id, glyph, words, action, facts, sections, note)
 
 
-def _facts(record: SourcedRecord, extended: str, now: datetime) -> Iterator[Fact]:
-    yield Fact("asked", line(_time(record.asked)))
-    if extended:
-        yield Fact("extended", line(extended))
+def _facts(record: SourcedRecord, shown: ShownPrompt, now: datetime, rows: Rows) -> Iterator[Fact]:
+    yield Fact("asked", own(_time(record.asked)))
+    for label, words in (("alerted", shown.alerted), ("extended", shown.extended)):
+        if words:
+            yield Fact(label, rows.line(words))
     if record.decided:
-        yield Fact("decided", line(_time(record.decided)))
+        yield Fact("decided", own(_time(record.decided)))
     if record.took is not None:
         yield Fact("took", own(f"decided in {span(record.took)}"), _QUICK if _is_quick(record) else "")
     if record.ended and record.ended != record.decided:
-        yield Fact("ended", line(_time(record.ended)))
+        yield Fact("ended", own(_time(record.ended)))
     if record.edited:
         yield Fact("edited", own("the approved call differs from what the agent sent"))
     if silent := unknown_outcome(record, now):
@@ -99,24 +106,23 @@ def _facts(record: SourcedRecord, extended: str, now: datetime) -> Iterator[Fact
         ("id", record.id),
     ):
         if text:
-            yield Fact(label, line(text))
+            yield Fact(label, rows.line(text))
     if record.signature:
         yield Fact("signature", own(record.signature))
     if record.signer:
-        yield Fact("key", line(record.signer))
+        yield Fact("key", rows.line(record.signer))
 
 
-def _sections(shown: ShownPrompt) -> Iterator[Section]:
-    rows = Rows(known_names(row.value for part in (shown.fetched, shown.inputs, shown.filled) for row in part))
+def _sections(shown: ShownPrompt, rows: Rows) -> Iterator[Section]:
     edited = "edited: − as asked, + as approved" if shown.asked is not None else ""
     sent, fetched = own("agent sent"), own("fetched by connector")
-    yield Section(
-        "sent", sent, edited or ("" if shown.inputs else "no inputs"), *rows.shown(shown.inputs, shown.asked, sent)
-    )
+    note = edited or ("" if shown.inputs else "no inputs")
+    yield Section("sent", sent, note, *rows.shown(shown.inputs, shown.asked, sent))
     if shown.filled:
         yield Section("filled", own(FILLED_IN), "", *rows.shown(shown.filled, None, own(FILLED_IN)))
     if shown.unavailable:
-        yield Section("fetched", fetched, remarks=(Remark((*own("Preview unavailable: "), *line(shown.unavailable))),))
+        why = Remark((*own("Preview unavailable: "), *rows.line(shown.unavailable)))
+        yield Section("fetched", fetched, remarks=(why,))
     elif shown.fetched:
         yield Section("fetched", fetched, "", *rows.shown(shown.fetched, shown.asked_fetched, fetched))
 
@@ -133,4 +139,4 @@ def _height(value: float, most: float) -> int:
 
 def _time(time: str) -> str:
     at = parse_local_time(time)
-    return time if at is None else f"{at:%Y-%m-%d %H:%M:%S}"
+    return inline(time) if at is None else f"{at:%Y-%m-%d %H:%M:%S}"

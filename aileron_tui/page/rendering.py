@@ -1,6 +1,6 @@
 """Requests as the page shows them, made by the same functions as the console's prompt and `aileron-tui show`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -26,9 +26,9 @@ from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.step_rows import step_rows
 from aileron_tui.core.summary import summary, summary_line, targets
 from aileron_tui.core.time_words import ago, minutes_and_seconds
-from aileron_tui.core.times import moment
+from aileron_tui.core.times import moment, timestamp
 from aileron_tui.page.sections import Rows
-from aileron_tui.page.shown_text import line, own, short_line
+from aileron_tui.page.shown_text import own, short_line
 from aileron_tui.page.views import Field, Fold, Line, PromptView, Remark, Section, WaitingRow, WaitingView
 
 Readers = Mapping[str, Sequence[str]]
@@ -39,6 +39,7 @@ FETCHING: Final = "the preview is still being fetched"
 TOO_LONG: Final = "it is too long to be shown here in full; answer it in the console"
 
 _MAX_NAME: Final = 80
+_MAX_SENTENCE: Final = 4000
 _SUMMARY_WIDTH: Final = 160
 _MOST_TARGETS, _LONGEST_TARGET = 4, 400
 _ANONYMOUS: Final = "an agent that gave no name"
@@ -56,7 +57,7 @@ def waiting_view(
         alike = previous is not None and previous.prompt.action == request.prompt.action
         rows.append(_waiting_row(request, now, readers, summary(previous.prompt) if alike and previous else ()))
         previous = request
-    return WaitingView(tuple(rows), line(problem), max(0, max(total, len(listed)) - MAX_WAITING))
+    return WaitingView(tuple(rows), short_line(problem, _MAX_SENTENCE), max(0, max(total, len(listed)) - MAX_WAITING))
 
 
 def _waiting_row(request: Request, now: datetime, readers: Readers, previous: Sequence[str]) -> WaitingRow:
@@ -69,81 +70,88 @@ def _waiting_row(request: Request, now: datetime, readers: Readers, previous: Se
         risk=prompt.risk.level,
         risk_words=RISK_WORDS[prompt.risk.level],
         state=request.state,
-        expires_at=request.expires_at,
+        expires_at=_deadline(request),
         left=_left(request, now),
         status="fetching the preview…" if request.fetching else "",
-        readers=tuple(map(line, readers.get(request.id, ()))),
+        readers=tuple(short_line(reader, _MAX_NAME) for reader in readers.get(request.id, ())),
     )
 
 
 def prompt_view(request: Request, now: datetime, readers: Readers, *, cannot_approve: str = "") -> PromptView:
     """A request with its prompt. `cannot_approve` is a reason that does not depend on the request."""
     prompt, is_open = request.prompt, request.state.decidable
-    sections, left_out = _sections(request, now)
+    aimed_at = targets(prompt)
+    rows = Rows(known_names(row.value for part in _parts(request) for row in part))
+    action, risk_reason, question = rows.line(prompt.action), rows.line(prompt.risk.reason), _question(request, rows)
+    cautions = tuple(map(rows.line, request.cautions_at(now)))
+    asker, runs, sections = _asker(request, rows), _runs(prompt, rows), _sections(request, now, rows)
     reasons = (
         request.deny_only,
         FETCHING if request.fetching else "",
-        TOO_LONG if left_out else "",
+        TOO_LONG if rows.left_out else "",
         cannot_approve,
     )
-    aimed_at = targets(prompt)
     return PromptView(
         id=request.id,
         digest=request.digest,
         state=request.state,
         risk=prompt.risk.level,
         risk_words=RISK_WORDS[prompt.risk.level],
-        risk_reason=line(prompt.risk.reason),
-        question=_question(request),
-        action=line(prompt.action),
-        cautions=tuple(map(line, request.cautions_at(now))),
+        risk_reason=risk_reason,
+        question=question,
+        action=action,
+        cautions=cautions,
         sections=sections,
-        asker=_asker(request),
-        runs=_runs(prompt),
+        asker=asker,
+        runs=runs,
         targets=tuple(
             Field(short_line(row.label, _MAX_NAME), short_line(row.value, _LONGEST_TARGET))
             for row in aimed_at[:_MOST_TARGETS]
         ),
         more_targets=max(0, len(aimed_at) - _MOST_TARGETS),
         requested=_asked(request, now),
-        expires_at=request.expires_at,
+        expires_at=_deadline(request),
         left=_left(request, now),
         can_answer=is_open,
         cannot_approve=next(filter(None, reasons), "") if is_open else "",
         can_refresh=is_open and request.refreshable and prompt.preview is not None and not request.fetching,
         is_fetching=request.fetching,
         outcome="" if is_open else STATE_WORDS[request.state].full_status,
-        reason=line(request.reason),
-        extended=line(extended_words(request.extended_by)),
-        readers=tuple(map(line, readers.get(request.id, ()))),
+        reason=short_line(request.reason, _MAX_SENTENCE),
+        extended=short_line(extended_words(request.extended_by), _MAX_SENTENCE),
+        readers=tuple(short_line(reader, _MAX_NAME) for reader in readers.get(request.id, ())),
     )
 
 
-def _question(request: Request) -> Line:
+def _parts(request: Request) -> Iterator[Sequence[Row]]:
+    """The rows of a prompt, by who wrote them."""
+    prompt = request.prompt
+    yield prompt.preview.rows if prompt.preview else ()
+    yield from rows_by_origin(request, prompt)
+    yield step_rows(prompt.steps, prompt.args)
+
+
+def _question(request: Request, rows: Rows) -> Line:
     """What is asked, in the words that the console uses; the name of the action is shown beside it."""
     if request.question:
-        return line(request.question)
+        return rows.line(request.question)
     return own("Approve this action?" if request.prompt.kind == ACTION else "Approve this request?")
 
 
-def _sections(request: Request, now: datetime) -> tuple[tuple[Section, ...], int]:
-    """The sections of a prompt by who wrote them, and how many characters they leave out."""
+def _sections(request: Request, now: datetime, rows: Rows) -> tuple[Section, ...]:
+    """The sections of a prompt by who wrote them."""
     prompt, before = request.prompt, request.edited_from
-    sent, filled = rows_by_origin(request, prompt)
+    fetched, sent, filled, steps = _parts(request)
     old_sent, old_filled = rows_by_origin(request, before) if before else (None, None)
-    fetched = prompt.preview.rows if prompt.preview else ()
     old_fetched = before.preview.rows if before and before.preview and not before.preview.unavailable else None
-    steps = step_rows(prompt.steps, prompt.args)
     old_steps = step_rows(before.steps, before.args) if before else None
-    rows = Rows(known_names(row.value for part in (fetched, sent, filled, steps) for row in part))
     edited = "edited: − as asked, + as edited" if before else ""
-    found = (
+    return (
         _preview_section(request, now, rows, fetched, old_fetched),
         _section(rows, "sent", own("agent sent"), sent, old_sent, edited or ("" if prompt.inputs else "nothing")),
         *((_section(rows, "filled", own(FILLED_IN), filled, old_filled, ""),) if filled or old_filled else ()),
         *((_section(rows, "runs", own("would run"), steps, old_steps, ""),) if steps or old_steps else ()),
     )
-    return found, rows.left_out
 
 
 def _section(  # noqa: PLR0913, PLR0917  # one per column of the table above
@@ -158,26 +166,27 @@ def _preview_section(
 ) -> Section:
     """What was fetched or told, or why there is nothing."""
     preview = request.prompt.preview
-    fields, quotes = rows.shown(shown, before, _preview_origin(request))
+    origin = _preview_origin(request, rows)
+    fields, quotes = rows.shown(shown, before, origin)
     found: list[Remark] = []
     if preview and preview.unavailable and not request.fetching:
-        found.append(Remark((*own("Preview unavailable: "), *line(preview.unavailable))))
+        found.append(Remark((*own("Preview unavailable: "), *rows.line(preview.unavailable))))
         found.append(Remark(own("You see only what the agent sent."), is_warning=False))
     if preview and preview.hidden and not request.fetching:
         found.append(Remark(own(f"Not shown: {not_shown(preview.hidden)}"), is_warning=False))
     failed = preview is not None and preview.unavailable and not request.fetching
-    heading = () if failed else _preview_origin(request)
+    heading = () if failed else origin
     return Section("fetched", heading, preview_age(request, now)[0], fields, quotes, tuple(found))
 
 
-def _preview_origin(request: Request) -> Line:
+def _preview_origin(request: Request, rows: Rows) -> Line:
     """Where the preview comes from; () if there is none that could have been fetched."""
     prompt = request.prompt
     if prompt.preview and prompt.preview.told_by:
-        return line(told_words(prompt, prompt.preview))
+        return rows.line(told_words(prompt, prompt.preview))
     if prompt.kind in NOT_RUN_HERE:
         return own(READ_BY_GATE if prompt.preview and not prompt.preview.unavailable else "")
-    name = line(short_name(prompt.connector.name)) if prompt.connector.name else ()
+    name = rows.line(short_name(prompt.connector.name)) if prompt.connector.name else ()
     if request.fetching:
         return (*own("fetching from connector "), *name, *own(" …"))
     if prompt.preview is None:
@@ -187,7 +196,7 @@ def _preview_origin(request: Request) -> Line:
     return (*own("fetched by connector "), *name) if name else own("fetched by a connector")
 
 
-def _asker(request: Request) -> Fold:
+def _asker(request: Request, rows: Rows) -> Fold:
     prompt, asker = request.prompt, request.prompt.asker
     batch = request.fields.get("batch")
     found = (
@@ -201,34 +210,42 @@ def _asker(request: Request) -> Fold:
         ("Digest", request.digest),
     )
     words = asker_words(prompt)
-    details = tuple(Field(own(label), line(value)) for label, value in found if value)
-    return Fold("asked by", line(words), "" if words else _ANONYMOUS, details)
+    details = tuple(Field(own(label), rows.line(value)) for label, value in found if value)
+    return Fold("asked by", rows.line(words), "" if words else _ANONYMOUS, details)
 
 
-def _runs(prompt: Prompt) -> Fold | None:
+def _runs(prompt: Prompt, rows: Rows) -> Fold | None:
     if not runs_connector(prompt):
         return None
     connector, *others = connectors(prompt)
     name = f"{connector.name} {connector.version}".rstrip()
     details = (
-        *((_given("Op", prompt.steps[0].op),) if len(prompt.steps) == 1 else ()),
-        _given("Connector", name),
-        _given("Hash", connector.hash),
-        _signature(own("Signature"), connector),
-        *(_signature((*own("Signature of "), *line(short_name(other.name))), other) for other in others),
+        *((_given(rows, "Op", prompt.steps[0].op),) if len(prompt.steps) == 1 else ()),
+        _given(rows, "Connector", name),
+        _given(rows, "Hash", connector.hash),
+        _signature(rows, own("Signature"), connector),
+        *(_signature(rows, (*own("Signature of "), *rows.line(short_name(other.name))), other) for other in others),
     )
     words = run_words(prompt)
     must_be_seen = bool(others) or any(field.remarks for field in details)
-    return Fold("would run", line(words), "" if words else _NOT_GIVEN, details, must_be_seen)
+    return Fold("would run", rows.line(words), "" if words else _NOT_GIVEN, details, must_be_seen)
 
 
-def _given(label: str, value: str) -> Field:
-    return Field(own(label), line(value), "" if value else _NOT_GIVEN)
+def _given(rows: Rows, label: str, value: str) -> Field:
+    return Field(own(label), rows.line(value), "" if value else _NOT_GIVEN)
 
 
-def _signature(label: Line, connector: ConnectorRef) -> Field:
+def _signature(rows: Rows, label: Line, connector: ConnectorRef) -> Field:
     found = tuple(Remark(own(sentence)) for sentence in trust_warnings(connector))
-    return Field(label, line(connector.trust), "" if connector.trust else _NOT_GIVEN, remarks=found)
+    return Field(label, rows.line(connector.trust), "" if connector.trust else _NOT_GIVEN, remarks=found)
+
+
+def _deadline(request: Request) -> str:
+    """The deadline as a timestamp, "" if there is none or it cannot be read."""
+    try:
+        return timestamp(moment(request.expires_at))
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _left(request: Request, now: datetime) -> str:

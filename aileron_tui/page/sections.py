@@ -8,7 +8,8 @@ from aileron_tui.core.lookalikes import remarks
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.prompt_rows import Row, fold_missing
 from aileron_tui.core.skeletons import KnownNames
-from aileron_tui.page.shown_text import block_lines, line
+from aileron_tui.core.visible_text import count_not_plain
+from aileron_tui.page.shown_text import block_lines, line, short_line
 from aileron_tui.page.views import Field, Line, Quote, QuoteLine, Remark
 
 FIRST_LINES: Final = 40
@@ -18,11 +19,15 @@ MAX_ROWS: Final = 500
 MAX_CHARACTERS: Final = 400_000
 MAX_LINES: Final = 10_000
 _MAX_FIELD: Final = 2000
+_MAX_LINE: Final = 4000
+_MARK_SIZE: Final = 12
+"""How much more room the mark for a character takes than the character."""
+
 _EMPTY: Final = "empty"
 
 
 class Rows:
-    """Turns rows into fields and quotes, within the limits of one prompt.
+    """Turns rows and other foreign text into fields, quotes and lines, within the limits of one prompt.
 
     `left_out` is how many characters could not be shown. `known` has the names that look-alikes are compared with.
     """
@@ -51,13 +56,18 @@ class Rows:
 
     def _take(self, row: Row, old: Row | None) -> bool:
         """Whether there is room for a row. A long value may still be shown in part."""
-        labels = len(row.label) + len(old.label if old else "")
-        if self._rows <= 0 or labels > self._characters:
-            self.left_out += labels + len(row.value) + len(old.value if old else "")
+        if self._rows <= 0 or self._characters <= 0:
+            self.left_out += sum(len(one.label) + len(one.value) for one in (row, old) if one)
             return False
         self._rows -= 1
-        self._characters -= labels
         return True
+
+    def line(self, text: str) -> Line:
+        """Foreign text as one line; one that is longer than any honest one is cut, and counted in `left_out`."""
+        kept = text[:_MAX_LINE]
+        self.left_out += len(text) - len(kept)
+        self._characters -= _size(kept)
+        return line(text) if kept is text else short_line(text, _MAX_LINE)
 
     def _fields(self, pair: Pair) -> Iterable[Field]:
         row, old = pair
@@ -65,7 +75,7 @@ class Rows:
             placeholder = NOT_AVAILABLE if shown.missing else "" if shown.value else _EMPTY
             value, _ = self._within_limits(shown.value)
             yield Field(
-                line(shown.label),
+                self.line(shown.label),
                 () if placeholder else line(value),
                 placeholder,
                 sign.strip(),
@@ -93,14 +103,17 @@ class Rows:
 
     def _quote(self, row: Row, origin: Line, lines: list[QuoteLine], note: str, left_out: int) -> Quote:
         first, rest = tuple(lines[:FIRST_LINES]), tuple(lines[FIRST_LINES:])
-        return Quote(line(row.label), origin, first, rest, note, left_out, self._remarks(row.value))
+        return Quote(self.line(row.label), origin, first, rest, note, left_out, self._remarks(row.value))
 
     def _within_limits(self, text: str) -> tuple[str, int]:
         """As much of a text as there is room for, and how many characters that leaves out."""
-        kept = text[: max(0, self._characters)]
+        room = max(0, self._characters)
+        kept = text[:room]
+        if _size(kept) > room:
+            kept = text[: room // (_MARK_SIZE + 1)]
         if kept.count("\n") >= self._lines:
             kept = "\n".join(kept.split("\n", max(0, self._lines))[: max(0, self._lines)])
-        self._characters -= len(kept)
+        self._characters -= _size(kept)
         self._lines -= kept.count("\n") + 1
         left_out = len(text) - len(kept)
         self.left_out += left_out
@@ -112,6 +125,11 @@ class Rows:
             *(Remark(line(sentence)) for sentence in found.warnings),
             *(Remark(line(sentence), is_warning=False) for sentence in found.notes),
         )
+
+
+def _size(text: str) -> int:
+    """How much room a text takes, with the marks for the characters that are not plain."""
+    return len(text) + _MARK_SIZE * count_not_plain(text)
 
 
 def _is_long(row: Row, old: Row | None) -> bool:

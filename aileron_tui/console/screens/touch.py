@@ -31,6 +31,7 @@ class TouchScreen(Dialog[Touched]):
     The key is used in a thread. Whatever covers the dialog cancels the touch, so that nothing is signed unseen.
     """
 
+    AUTO_FOCUS = ""  # the field for the PIN takes no keys before it is shown
     SCOPE = KeyScope.TOUCH
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.TOUCH)]
 
@@ -105,6 +106,7 @@ class TouchScreen(Dialog[Touched]):
         field = self.query_one(Input)
         field.value = ""
         field.display = False
+        self.set_focus(None)
 
     def _fail(self, why: str) -> None:
         self._hide_pin()

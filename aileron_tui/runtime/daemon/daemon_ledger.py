@@ -19,7 +19,7 @@ from aileron_tui.core.jsontext import Json, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.times import moment, timestamp, utc_now
+from aileron_tui.core.times import moment, utc_now
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.file_names import FILE
@@ -30,10 +30,10 @@ from aileron_tui.ledger.request_status import ANSWERED, DaemonReport, RequestSta
 from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft, LedgerView
 from aileron_tui.runtime.daemon.audit_answers import LONGEST_ID, AuditAnswer, audit_answers
 from aileron_tui.runtime.daemon.times import utc_time
+from aileron_tui.runtime.signed_key_changes import signed_enrolment
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.security_key import SecurityKey
-from aileron_tui.signing.signed_key_changes import LedgerPlace, signed_enrolment
 
 DELIVERY_TIME: Final = timedelta(seconds=30)
 """How long after an answer the daemon's lists and reports may still be from before the answer."""
@@ -197,19 +197,13 @@ class DaemonLedger:
         known = approvers.get(public.fingerprint)
         if not isinstance(public, SecurityKey) or (known and not known.revoked):
             return
-        _, _, first = next(view.rows())
-        place = LedgerPlace(f"sha256:{first.hex()}", view.head().hash, timestamp(self._clock()))
-        yield EntryDraft(
-            EntryKind.KEY_ENROLLED,
-            signed_enrolment(
-                approvers,
-                place,
-                self._key,
-                name=_unused(approver.name, approvers, public.line()),
-                public=public,
-                backup_eligible=approver.backup_eligible,
-                added_on=approver.added_on,
-            ),
+        yield signed_enrolment(
+            view,
+            _unused(approver.name, approvers, public.line()),
+            public,
+            self._key,
+            backup_eligible=approver.backup_eligible,
+            added_on=approver.added_on,
         )
 
     def _revocation_draft(self, view: LedgerView) -> Iterator[EntryDraft]:
