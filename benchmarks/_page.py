@@ -25,7 +25,9 @@ WARM: Final = 3
 OBSERVER: Final = """
     globalThis.noted = {};
     const after = (name, done) => new MutationObserver((_, self) => {
-        if (done()) { self.disconnect(); requestAnimationFrame(() => setTimeout(() => { noted[name] = performance.now(); })); }
+        if (!done()) return;
+        self.disconnect();
+        requestAnimationFrame(() => setTimeout(() => { noted[name] = performance.now(); }));
     }).observe(document, {subtree: true, childList: true, characterData: true});
     after("prompt", () => document.querySelector(".prompt"));
     globalThis.answered = () => {
