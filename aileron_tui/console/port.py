@@ -128,9 +128,14 @@ class Dialogs(Protocol):
         """Asks why a request is denied."""
 
     def edit_inputs(
-        self, request: "Request", edits: "JsonObject | None", done: "Callable[[JsonObject | None], None]"
+        self,
+        request: "Request",
+        edits: "JsonObject | None",
+        done: "Callable[[JsonObject | None], None]",
+        *,
+        refused: str = "",
     ) -> None:
-        """Shows the form for the inputs, with the edits made so far."""
+        """Shows the form for the inputs, with the edits made so far; `refused` says why they were not accepted."""
 
     def review_batch(
         self,

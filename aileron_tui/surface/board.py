@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.outcomes import QUIET, UNDER_WAY
 from aileron_tui.core.request import Request
 from aileron_tui.core.request_queue import (
@@ -81,6 +82,7 @@ _PILLS: Final = {
 } | {RequestState.PENDING: Pill("")}
 
 _NO_EFFECT: Final = Pill("no effect: nobody was waiting for the answer", Tone.WARN, "no effect")
+_NOT_FETCHED: Final = Pill("approved, waiting for its program", brief="approved")
 _ALLOWED_WITHOUT_END = Pill("allowed ✓, outcome not reported", brief="allowed ✓")
 
 
@@ -234,7 +236,7 @@ class Board:
     def _under_way(self, request: Request) -> Pill:
         """The state between an approval and its outcome, which a daemon may never report."""
         if not request.daemon:
-            return _PILLS[RequestState.RUNNING]
+            return approved_pill(request)
         if not request.reports_end:
             return _ALLOWED_WITHOUT_END
         since, now = self._approved_since.get(request.key), self.now()
@@ -410,6 +412,12 @@ class Board:
             del self.answered_here[key]
             self._pills.pop(key, None)
             self._rows.pill_changed(key)
+
+
+def approved_pill(request: Request) -> Pill:
+    """What is shown once an approval is accepted. The gate does not run a tool call: its program fetches the answer."""
+    waits_for_program = request.prompt.kind in NOT_RUN_HERE and not request.daemon
+    return _NOT_FETCHED if waits_for_program else _PILLS[RequestState.RUNNING]
 
 
 def _update(request: Request) -> QueueEvent:

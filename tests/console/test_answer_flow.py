@@ -160,9 +160,14 @@ class FakeDialogs:
         done(self.reason)
 
     def edit_inputs(
-        self, request: Request, edits: JsonObject | None, done: Callable[[JsonObject | None], None]
+        self,
+        request: Request,
+        edits: JsonObject | None,
+        done: Callable[[JsonObject | None], None],
+        *,
+        refused: str = "",
     ) -> None:
-        del request, edits
+        del request, edits, refused
         done(None)
 
     def review_batch(
