@@ -11,9 +11,10 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.surface_words import answer_words
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import short
-from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
+from aileron_tui.surface.answer_delivery import Answer, Delivery, DeliveryRefusal, deliver
 from aileron_tui.surface.answered_row import AnsweredRows
 from aileron_tui.surface.batch_summary import summarize
 from aileron_tui.surface.board import Pill, Tone, approved_pill
@@ -292,7 +293,7 @@ class AnswerFlow:
             self._board.show_pill(key, approved_pill(delivery.answer.request) if approved else Pill("denied"))
         else:
             self._board.clear_pill(key)
-            self._port.show_message(delivery.words, delivery.tone)
+            self._port.show_message(self._refusal_words(delivery), delivery.tone)
             if edited is not None and edited.edits is not None:
                 self._refused_edits[key] = RefusedEdit(edited.edits, delivery.words)
             self._not_taken(delivery.answer.request.source)
@@ -302,6 +303,13 @@ class AnswerFlow:
             self._redraw_soon()
         else:
             self._redraw()
+
+    def _refusal_words(self, delivery: Delivery) -> str:
+        """Why an answer was not accepted; if somebody else was first, who that was."""
+        first = self._board.others.first(delivery.answer.request.key)
+        if first is None or delivery.refusal is not DeliveryRefusal.ANSWERED_ELSEWHERE:
+            return delivery.words
+        return f"{answer_words(first)}, before your answer arrived"
 
     # editing
 

@@ -84,6 +84,9 @@ class ConsolePort(Protocol):
     def redraw(self) -> None:
         """Shows the board as it is now."""
 
+    def request_shown(self, key: str) -> None:
+        """This request is on screen now, or none."""
+
     def show_message(self, words: str, tone: Tone = Tone.QUIET) -> None:
         """Shows a short message for a few seconds; replaces the previous one."""
 

@@ -93,6 +93,7 @@ class FakePort:
         self.keys: Any = None
         self.keymap_in_use: Mapping[str, str] = {}
         self.read_only = False
+        self.shown_key = ""
         self.is_locked = False
         self.log_lines: Callable[[], Sequence[str]] | None = None
         self.statuses: Mapping[str, Any] = {}
@@ -111,6 +112,9 @@ class FakePort:
 
     def answer_problem(self, request: Request | None = None) -> str:
         return "it is away" if request and request.id == "act-3" else ""
+
+    def request_shown(self, key: str) -> None:
+        self.shown_key = key
 
     def redraw(self) -> None:
         """Nothing is drawn."""

@@ -40,7 +40,7 @@ class Lockable:
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the console writes to the terminal besides the screen, and `bell` for each bell."""
     found: list[str] = []
-    monkeypatch.setattr(Console, "_write_to_terminal", lambda _, sequence: found.append(sequence))
+    monkeypatch.setattr(Console, "write_sequence", lambda _, sequence: found.append(sequence))
     monkeypatch.setattr(Console, "bell", lambda _: found.append("bell"))
     return found
 

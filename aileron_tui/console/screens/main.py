@@ -138,6 +138,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
             brief = self.size.height < _LOW
             note = request_note(self.port, self.answers, request, name_source=name_source, brief=brief)
             self._view.show(request, note=note)
+            self._view.show_reading(self.port.board.reading_elsewhere(request.key) if request else ())
         if self._view and self._view.ready:
             self._note_shown(request)
         self._show_header()
@@ -151,9 +152,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         if request and self.port.board.is_listed(request.key) and not self.has_class("-small"):
             self.arming.prompt_shown(request.key, request.digest, self.port.board.row(request.key))
             self.answers.reading.shown(None if self.port.is_locked else request)
+            self.port.request_shown(request.key)
         else:
             self.arming.prompt_hidden()
             self.answers.reading.shown(None)
+            self.port.request_shown("")
 
     def _tick(self) -> None:
         if self._view:
