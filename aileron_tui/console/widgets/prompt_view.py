@@ -36,6 +36,7 @@ from aileron_tui.core.visible_text import cells
 
 _LOW_HEIGHT: Final = 16
 _FOOT_GAP: Final = 2
+_PARTS: Final = 5
 _EMPTY: Final = Content("")
 _NO_AGE: Final = (None, "")
 _FOLDABLE: Final = frozenset({"asker", "asker-details", "runs", "runs-details"})
@@ -74,7 +75,7 @@ class PromptView(CachedWidget, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self.ready = False
+        self._is_built = False
         self._progress = ReadingProgress()
         self._recorder = ReadingRecorder(self, self._progress, self._shown_version, self._report_progress)
         self._reported: tuple[str, Unread, bool] = ("", Unread(0), False)
@@ -117,11 +118,11 @@ class PromptView(CachedWidget, can_focus=True):
 
     def on_mount(self) -> None:
         """Starts to watch the scroll position, and shows the request that was set before mounting."""
-        if len(self.query("#prompt-body, #prompt-foot")) < 2:
+        if len(self.children) < _PARTS:
             return  # the console is being closed while it is still being built
         for attribute in ("scroll_y", "virtual_size"):
             self.watch(self._body, attribute, self._update_progress, init=False)
-        self.ready = True
+        self._is_built = True
         request, note = self._show_when_ready
         self.show(request, note=note)
         self.post_message(self.Ready())
@@ -167,6 +168,11 @@ class PromptView(CachedWidget, can_focus=True):
                 self._progress.restart()
                 self._body.scroll_to(y=0, animate=False)
         self._draw(note)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the prompt can be shown: it is built, and not being closed."""
+        return self._is_built and len(self.children) == _PARTS
 
     @property
     def request(self) -> Request | None:
