@@ -28,7 +28,7 @@ class PresenceReporter:
     """Sends a report to a gate when it differs from the last one, at most one a second.
 
     A gate that does not take reports is not asked again until the next connection. `is_covered` says whether a screen
-    that is not about the request hides it.
+    that is not about the request hides it, and `changed` is called when the report changes, whoever is told.
     """
 
     def __init__(
@@ -36,11 +36,14 @@ class PresenceReporter:
         port: "ConsolePort",
         presence: OperatorPresence,
         is_covered: Callable[[], bool],
+        changed: Callable[[PresenceReport], None],
         clock: Callable[[], float] = elapsed,
     ) -> None:
         self._port = port
         self._presence = presence
         self._is_covered = is_covered
+        self._changed = changed
+        self._last = _UNTOLD
         self._clock = clock
         self._told: dict[str, PresenceReport] = {}
         self._being_sent: dict[str, PresenceReport] = {}
@@ -60,6 +63,9 @@ class PresenceReporter:
         report, now = self._presence.report(locked=self._cannot_answer), self._clock()
         if report.reading and self._is_covered():
             report = report._replace(reading="")
+        if report != self._last:
+            self._last = report
+            self._changed(report)
         waits = [self._presence.seconds_until_change()]
         for name, status in self._port.statuses.items():
             if status.state is not ConnectionState.LIVE or name in self._without_route or name in self._being_sent:
