@@ -11,6 +11,7 @@ from aileron_tui.core.rule import RuleReach
 from aileron_tui.core.rule_change import made
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.config import Policy
+from aileron_tui.gate import history_routes
 from aileron_tui.gate.gate import Gate
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.history_pages import past, read_search, search
@@ -289,3 +290,7 @@ def test_a_denial_needs_no_signature(env: GateEnv) -> None:
     (record,) = read_page(search(env.data / "ledger.db", read_search({}))).requests
     assert record.answered == "denied on the page, without a signature"
     assert (record.signature, record.signed_by, record.reason) == ("not signed", "", "wrong recipient")
+    events: Any = history_routes.audit(env.data / "ledger.db", history_routes.AuditQuery())["events"]
+    (denied,) = [event for event in events if event["event_type"] == "approval.denied"]
+    assert (denied["payload"]["aileron.approval.surface"], denied["actor"]["type"]) == ("page", "human")
+    assert "aileron.signing.key_id" not in denied["payload"]
