@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PAUSE: Final = 1.0
 _PAUSE_AFTER_FAILURE: Final = 10.0
 _JUST_AFTER: Final = 0.05
-_UNKNOWN_ROUTE: Final = frozenset({404, 405})
+_TEMPORARY: Final = frozenset({401, 408, 429})
 _UNTOLD: Final = PresenceReport()
 """What a gate assumes about a console that has connected and said nothing."""
 
@@ -118,7 +118,7 @@ class PresenceReporter:
                 source.report_presence(awake=report.awake, reading=report.reading)
                 taken = True
         except Rejected as error:
-            has_route = error.status not in _UNKNOWN_ROUTE
+            has_route = error.status in _TEMPORARY or error.status >= 500
         except AileronError:
             pass  # if the connection is lost, its status says so
         finally:
