@@ -62,6 +62,8 @@ class RawScreen(Screen[None]):
     """Shows one request as it was when the screen opened."""
 
     CSS_PATH = str(bundled("styles") / "raw.tcss")
+    SHOWS_REQUEST: ClassVar = True
+    """Whoever reads this reads the request below it."""
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.RAW)]
     SCOPE: ClassVar = KeyScope.RAW
     AUTO_FOCUS = "JsonView"
