@@ -73,6 +73,9 @@ PRESENCE: Final = RouteDocs(
 LIST: Final = RouteDocs("List the waiting requests, oldest first", replies=(_REQUESTS,))
 WATCH: Final = RouteDocs(
     "Watch requests as they arrive, change and end",
+    "First a `snapshot` with the waiting `items` and who reads them (`readers`), then `pending`, `updated`, `resolved` "
+    "(with `surface` and `by`, the name of the key), `reading` (`id`, `readers`) and `alert` (`id`, `surface`, "
+    "`reason`, and in `more` for how many other requests).",
     headers=("Last-Event-ID",),
     query=("surface",),
     replies=(_EVENTS,),
