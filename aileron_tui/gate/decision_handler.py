@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from typing import Final
 
+from aileron_tui.core.decision import read_statement
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
@@ -29,6 +30,7 @@ from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.envelope import read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 
 _MAX_DETAIL_LENGTH: Final = 300
@@ -375,8 +377,16 @@ class DecisionHandler:
             "kind": request.kind,
             "approved": decision.approved,
             "decided_at": timestamp(self._gate_state.clock()),
+            **self._answered_by(decision.envelope),
         }
         return event | {"reason": decision.reason} if decision.reason else event
+
+    def _answered_by(self, envelope: Json) -> JsonObject:
+        """Where a recorded decision was made, and the name of the key that signed it."""
+        read = read_envelope(envelope)
+        statement = read_statement(read.payload)
+        approver = self.approvers().get(read.keyid)
+        return {"surface": statement.surface, "by": approver.name if approver else ""}
 
 
 def _outdated(request: GateRequest) -> Reply:

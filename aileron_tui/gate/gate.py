@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from aileron_tui import __version__
+from aileron_tui.core.alert_routing import PROMPT
+from aileron_tui.core.alerts import AlertChannel
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -20,6 +22,7 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
+from aileron_tui.gate.alert_router import AlertRouter
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.deadline_handler import DeadlineHandler
 from aileron_tui.gate.decision_handler import DecisionHandler
@@ -30,6 +33,7 @@ from aileron_tui.gate.installed_bundle import action_json, folder_state, install
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion, known_call
+from aileron_tui.gate.presence import Presence
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
@@ -67,6 +71,7 @@ class Gate:
         self, setup: GateSetup, clock: Callable[[], datetime] = utc_now, boot_clock: BootClock | None = None
     ) -> None:
         self._gate_state = GateState(setup, clock, boot_clock)
+        self._gate_state.alerts = self._alerts = AlertRouter(self._gate_state)
         self._agents = AgentRegistry(self._gate_state)
         self._ends = RequestEnds(self._gate_state)
         self._requests = RequestHandler(self._gate_state, self._ends)
@@ -99,6 +104,20 @@ class Gate:
         """The events that approvers watch."""
         return self._gate_state.feed
 
+    @property
+    def presence(self) -> Presence:
+        """Who is at which surface."""
+        return self._gate_state.presence
+
+    def use_channels(self, channels: Iterable[AlertChannel]) -> None:
+        """Sends alerts to these channels too, unless the configuration leaves them out."""
+        self._alerts.use_channels(channels)
+
+    @property
+    def page_url(self) -> str:
+        """Where requests can be answered in a browser, "" if there is no page."""
+        return self._gate_state.page_url
+
     async def start(self) -> None:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
         state, setup = self._gate_state, self._gate_state.setup
@@ -121,6 +140,7 @@ class Gate:
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
             await self._agents.add_default()
             self._rules.current()
+            self._alerts.started()
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
@@ -131,6 +151,7 @@ class Gate:
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
         state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
+        state.spawn(state.periodically("alerting people", 0, self._alerts.work))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
         state.spawn(state.periodically("checking for silent doors", _DOOR_CHECK_SECONDS, self._permissions.check_doors))
         state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
@@ -143,6 +164,7 @@ class Gate:
         state = self._gate_state
         state.feed.close()
         await state.stop_background_work(self._op_runner.tasks, _STOP_SECONDS)
+        await self._alerts.close()
         await self._ends.try_once_more(_CLOSE_SECONDS)
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
@@ -335,6 +357,12 @@ class Gate:
         self._gate_state.spawn(self._requests.record_shown(waiting, surface))
         return len(waiting)
 
+    def report_presence(self, who: object, name: str, surface: str, *, awake: bool, reading: str = "") -> None:
+        """Notes whether somebody is at a surface, and which request they read, if it waits."""
+        request = self._gate_state.find(reading)
+        is_waiting = request is not None and request.is_waiting
+        self.presence.report(who, name, surface, awake=awake, reading=reading if is_waiting else "")
+
     def approvers(self) -> Approvers:
         """Returns the current approvers."""
         return self._decisions.approvers()
@@ -349,6 +377,22 @@ class Gate:
         """Denies a request without a signature. `session` is the public id of a session, never its secret."""
         return await self._denials.deny(id_, UnsignedDenial(digest, reason, surface, session, opened_by))
 
+    async def deny_from(self, id_: str, surface: str) -> None:
+        """Denies a request as it is now, without a signature; what does not wait is left.
+
+        Where nobody has opened a session, the entry names this run of the gate instead.
+        """
+        if request := self._gate_state.find(id_):
+            reply = await self.deny_unsigned(
+                id_, digest=request.digest, reason="", surface=surface, session=self.instance, opened_by=""
+            )
+            if reply.status != 200:
+                log.warning("a denial by %s did not count (%d)", surface, reply.status)
+
+    def prompt_turn(self) -> frozenset[str]:
+        """The requests for which it is the turn of the prompt, because nobody reacted before or nobody was there."""
+        return self._alerts.alerted_at(PROMPT)
+
     def issue_challenge(self, signed: bytes) -> bytes:
         """Returns a challenge for an assertion on the page over these signed bytes (`core/decision.py`)."""
         return self._decisions.check.issue(signed)
@@ -356,6 +400,7 @@ class Gate:
     def serve_page(self, origin: str) -> None:
         """Says from which page assertions are accepted: `http://localhost:PORT`, or "" for none."""
         self._decisions.check.page_origin = origin
+        self._gate_state.page_url = f"{origin}/page" if origin else ""
 
     async def decide_batch(self, body: JsonObject) -> Reply:
         """Accepts several signed decisions."""

@@ -3,12 +3,12 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -30,6 +30,7 @@ from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.http_limits import AgentBuckets
 from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.gate.presence import Presence
 from aileron_tui.gate.sandbox_threads import PoolSize, SandboxThreads, ThreadUse
 from aileron_tui.ledger.errors import ResultsUnusable
 from aileron_tui.ledger.request_deadline import RequestDeadline
@@ -108,8 +109,29 @@ class GateSetup:
     keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
 
 
+class Alerting(Protocol):
+    """What alerts people to requests; it must hear of each that waits and of each that does not any more."""
+
+    def opened(self, request: GateRequest) -> None:
+        """A request waits now."""
+
+    def settled(self, id_: str) -> None:
+        """A request does not wait any more."""
+
+    def extended(self, id_: str) -> None:
+        """Somebody has extended the deadline of a request."""
+
+    def shown(self, request: GateRequest) -> JsonObject:
+        """What the entry about showing a request says about its first alert."""
+
+    def not_shown(self, requests: Iterable[GateRequest]) -> None:
+        """There is no entry about showing these requests."""
+
+
 class GateState:
     """The state of one gate. Must only be used from its event loop."""
+
+    alerts: Alerting
 
     installed: InstalledBundle
     recorder: LedgerRecorder
@@ -125,7 +147,9 @@ class GateState:
         self._latest_time = clock()
         self.health = GateHealth()
         self.outbox_thread = ThreadPoolExecutor(1, thread_name_prefix="outbox")
-        self.feed = EventFeed(self.encoded_list)
+        self.feed = EventFeed(self.encoded_list, self._readers)
+        self.presence = Presence(self.feed.publish)
+        self.page_url = ""  # where requests can be answered in a browser
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
@@ -168,6 +192,9 @@ class GateState:
                 log.error("%s cannot be shown", request.id, exc_info=error)
         return b'{"items":[%b]}' % b",".join(items)
 
+    def _readers(self) -> JsonObject:
+        return self.presence.readers()
+
     def add(self, request: GateRequest) -> None:
         """Adds an open request."""
         self.open_requests[request.id] = request
@@ -185,9 +212,15 @@ class GateState:
         for timer in self._timers.pop(request.id, ()):
             timer.cancel()
 
+    def settle(self, request: GateRequest) -> None:
+        """Ends everything that waits for the answer to a request, because there is one, or there will be none."""
+        self.cancel_timers(request)
+        self.presence.settled(request.id)
+        self.alerts.settled(request.id)
+
     def remove(self, request: GateRequest) -> None:
         """Removes a request from the open requests."""
-        self.cancel_timers(request)
+        self.settle(request)
         if self.open_requests.pop(request.id, None) is None:
             return
         if self.open_by_call.get(request.fingerprint) is request:

@@ -42,6 +42,7 @@ _EVENT_TYPES: Final = {
     EntryKind.INTERRUPTED: ("execution.failed", "connector_runtime"),
     EntryKind.EXPIRED: ("approval.expired", "service"),
     EntryKind.WITHDRAWN: ("approval.withdrawn", "agent"),
+    EntryKind.FELL_BACK: ("approval.rerouted", "service"),
 }
 _FAILURE_CLASSES: Final = {
     EntryKind.EXPIRED: "approval_timeout",
@@ -136,11 +137,14 @@ def _event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
         return _rule_event(reader, entry)
     if entry.kind == EntryKind.DENIED_UNSIGNED:
         return _unsigned_denial_event(reader, entry)
-    if entry.kind not in _EVENT_TYPES:
+    if entry.kind not in _EVENT_TYPES or (entry.kind == EntryKind.FELL_BACK and not entry.request):
         return None
     kind = EntryKind(entry.kind)
     type_, actor = _EVENT_TYPES[kind]
     payload = _request_payload(reader, entry)
+    if kind is EntryKind.FELL_BACK:
+        payload["aileron.approval.surface"] = str(entry.body.get("to", ""))
+        payload["aileron.approval.reason"] = str(entry.body.get("reason", ""))
     if kind is EntryKind.FAILED or kind in _FAILURE_CLASSES:
         text = entry.body.get("error") or entry.body.get("reason") or ""
         class_, _, message = str(text).partition(": ")

@@ -58,6 +58,8 @@ class UnsignedDenials:
             "kind": request.kind,
             "approved": False,
             "decided_at": timestamp(state.clock()),
+            "surface": denial.surface,
+            "by": "",
         }
         state.feed.publish("resolved", event | {"reason": denial.reason} if denial.reason else event)
         result = agent_replies.denied(request.id, denial.reason)

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.core.alert_words import recorded_alerts
 from aileron_tui.core.deadline_extension import recorded_extension
 from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.entry_chain import Entry
@@ -89,7 +90,7 @@ def search(ledger: Path, wanted: HistoryPageQuery, *, previews: bool = False) ->
 
 
 def past(ledger: Path, request: str) -> JsonObject | None:
-    """One request with its entries in order and its edit, if any. None if there is no such request."""
+    """One request with its entries in order, its edit, if any, and its alerts. None if there is no such request."""
     with open_reader(ledger) as reader:
         record = reader.find(request)
         entries = reader.of_request(request)
@@ -99,7 +100,14 @@ def past(ledger: Path, request: str) -> JsonObject | None:
         return None
     steps: list[Json] = [entry.fields() for entry in entries]
     about = asdict(record) | {"signed_by": names.get(record.signer, "")}
-    return {"request": about, "entries": steps, "edit": edit(record, entries), "extended_by": extended}
+    alerts: list[Json] = [alert.fields() for alert in recorded_alerts(steps)]
+    return {
+        "request": about,
+        "entries": steps,
+        "edit": edit(record, entries),
+        "extended_by": extended,
+        "alerts": alerts,
+    }
 
 
 def key_names(ledger: LedgerView) -> dict[str, str]:

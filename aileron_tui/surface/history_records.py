@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
 
+from aileron_tui.core.alert_words import alert_words, recorded_alerts
 from aileron_tui.core.daemon_kinds import filled_in, split_by_origin
 from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.edits import arg_rows
@@ -85,7 +86,8 @@ class ShownPrompt:
     """What the operator was shown, as far as it was kept; `note` says what was not.
 
     `inputs` are what the agent sent, `filled` what a daemon filled in. If an edited call was approved, `asked` and
-    `asked_fetched` are the rows of the original call. `extended` says how often the deadline was extended, and by whom.
+    `asked_fetched` are the rows of the original call. `extended` says how often the deadline was extended, and by whom;
+    `alerted` says who was alerted, when and why.
     """
 
     inputs: tuple[Row, ...] = ()
@@ -96,6 +98,7 @@ class ShownPrompt:
     asked_fetched: tuple[Row, ...] | None = None
     filled: tuple[Row, ...] = ()
     extended: str = ""
+    alerted: str = ""
 
 
 _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name not in ("seq", "took", "edited"))
@@ -197,7 +200,13 @@ def shown_in_ledger(past: JsonObject) -> ShownPrompt:
     """What was shown, from the entries of the ledger: the inputs, and at least a digest of the preview."""
     names = past.get("extended_by")
     extended = extended_words([str(name) for name in names]) if isinstance(names, list) else ""
-    return replace(_shown_in_ledger(past), extended=extended)
+    return replace(_shown_in_ledger(past), extended=extended, alerted=alerted_in_ledger(past))
+
+
+def alerted_in_ledger(past: JsonObject) -> str:
+    """Who was alerted to a request, in one line, from the entries of the ledger."""
+    entries = past.get("entries")
+    return alert_words(recorded_alerts(entries)) if isinstance(entries, list) else ""
 
 
 def _shown_in_ledger(past: JsonObject) -> ShownPrompt:

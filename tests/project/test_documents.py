@@ -66,6 +66,7 @@ RUN: dict[str, int | str] = {
     "aileron-tui setup mcp --client claude --name docs --url https://example.com/mcp": NO_TERMINAL,
     "aileron-tui setup mcp --client claude --name files --undo": NO_TERMINAL,
     "aileron-tui doctor --start-servers": 0,
+    "aileron-tui doctor --alerts": 0,
     "aileron-tui rules add allow --agent mcp-files --server files --tool read_file --definition pinned --for 30d": (
         NO_TERMINAL
     ),

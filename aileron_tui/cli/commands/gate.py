@@ -15,6 +15,7 @@ from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, ListenAddress
 from aileron_tui.gate.server import run as serve
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.embedded_gate import gate_setup
+from aileron_tui.surface.gate_channels import gate_channels
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
     log = GateLog(sys.stderr, as_json=options.log_json)
     address = ListenAddress(options.host, options.port, options.allow_remote)
     gate = Gate(setup)
+    gate.use_channels(gate_channels(gate, setup.config))
     asyncio.run(
         serve(gate, setup.data, address, output=sys.stdout, gate_log=log, own_process=True, doors=claude_routes)
     )

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.history.record_text import fields, outcome
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
 from aileron_tui.cli.output import columns, print_json, write
+from aileron_tui.core.alert_words import alert_words, recorded_alerts
 from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import Damage, Entry
@@ -45,6 +46,7 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         signature = signature or _signature(record, entries, reader.key_changes())
         extended = _extended(entries, reader.key_changes())
         edit = history_pages.edit(record, entries)
+    alerted = alert_words(recorded_alerts(entry.fields() for entry in entries))
     if kept := any(map(_has_preview, entries)):
         entries = _with_previews(entries) if options.preview else tuple(map(_without_preview, entries))
     hidden = _HIDDEN if kept and not options.preview else _not_kept(entries)
@@ -52,16 +54,18 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         listed: list[JsonObject] = [
             {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
         ]
-        more: JsonObject = {"signature": signature, "extended": extended, "edit": edit, "entries": [*listed]}
+        more: JsonObject = {"signature": signature, "extended": extended, "alerted": alerted}
+        more |= {"edit": edit, "entries": [*listed]}
         print_json({**fields(record), **more})
         return OK
-    _print_record(record, signature, extended, edit, hidden)
+    _print_record(record, {"alerted": alerted, "extended": extended, "signature": signature}, edit, hidden)
     for entry in entries:
         _print_entry(entry)
     return OK
 
 
-def _print_record(record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None, hidden: str) -> None:
+def _print_record(record: HistoryRecord, found: Mapping[str, str], edit: JsonObject | None, hidden: str) -> None:
+    """Prints the facts of a request; `found` is what its entries say, in words."""
     glyph, word = outcome(record)
     write(sys.stdout, f"{glyph} {word}: {inline(record.action)}", indent=_INDENT)
     about = {
@@ -73,10 +77,11 @@ def _print_record(record: HistoryRecord, signature: str, extended: str, edit: Js
         "risk": record.risk,
         "answered" if record.rule or record.unsigned_denial else "surface": record.answered,
         "decided in": "" if record.took is None else span(record.took),
-        "extended": extended,
+        "alerted": found["alerted"],
+        "extended": found["extended"],
         "reason": record.reason,
         "error": record.error,
-        "signature": signature,
+        "signature": found["signature"],
         "note": unknown_outcome(record, utc_now()),
         "not shown": hidden,
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
