@@ -228,7 +228,6 @@ class Browser:
 def test_a_passkey_is_added_through_the_page_once_it_is_confirmed(
     served: Home, plug: Plug, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert plug
     terminal, browser = at(served.folder, monkeypatch, capsys), Browser(SoftwareAuthenticator(backup_eligible=True))
     monkeypatch.setattr("aileron_tui.cli.security_keys.has_browser", lambda: True)
     monkeypatch.setattr("aileron_tui.cli.security_keys.open_in_browser", browser.open)
