@@ -89,6 +89,10 @@ RUN: dict[str, int | str] = {
     "aileron-tui history head": 0,
     "aileron-tui history verify": 0,
     "aileron-tui key init": 0,
+    "aileron-tui key security-key add --name blue": NO_TERMINAL,
+    "aileron-tui key security-key add --name laptop --page": NO_TERMINAL,
+    "aileron-tui key security-key list": 0,
+    "aileron-tui key security-key remove blue": NO_TERMINAL,
     "aileron-tui lint manifests/": 0,
     "aileron-tui lint manifests/mcp": 0,
     "aileron-tui preview write_file --mcp files --arg path=plan.txt --arg content=later": 5,  # it is not set up

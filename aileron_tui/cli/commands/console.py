@@ -167,10 +167,11 @@ def _start_gate(
     if not any(choice.kind == "embedded" for choice in choices):
         return list(choices), None
     from aileron_tui.doors.claude_route import claude_routes  # noqa: PLC0415  # loads the gate
+    from aileron_tui.page.offer import make_page  # noqa: PLC0415  # only with a gate
     from aileron_tui.surface.embedded_gate import start_embedded_gate  # noqa: PLC0415  # loads the gate
 
     with announce_delay("Preparing the connectors. The first time takes a few seconds…"):
-        gate = stack.enter_context(start_embedded_gate(config, manifests, claude_routes))
+        gate = stack.enter_context(start_embedded_gate(config, manifests, claude_routes, make_page))
     running: list[SourceChoice] = [
         GateChoice(choice.name, gate.find, note=choice.note) if choice.kind == "embedded" else choice
         for choice in choices
