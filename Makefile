@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
+.PHONY: help demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -49,6 +49,10 @@ check: lint types test-all api ## run every check; do this before a commit
 
 bench: $(READY) ## run the benchmarks, which measure ratios instead of seconds
 	@$(BIN)/python -m benchmarks
+
+bench-page: $(READY) ## measure the page in Chromium beside the console; needs what make browser installs
+	@$(BIN)/python -m benchmarks answers
+	@PYTHONPATH=.:.browser/lib $(BIN)/python -m benchmarks._page
 
 crash: $(READY) ## kill a gate, a ledger and a Python program hundreds of times; takes a while
 	@$(BIN)/python -m tests.ledger.crash --rounds 200

@@ -15,7 +15,6 @@ CODES: Final = RouteDocs(
         purpose=choice("`enroll` opens the page to register a passkey, and nothing else.", "open", "enroll"),
         name=text("The name of the passkey; only for `enroll`.", 64),
     ),
-    example={"purpose": "open"},
     replies=(
         ReplyDocs(
             200,

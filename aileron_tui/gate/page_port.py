@@ -74,6 +74,8 @@ class PagePort:
         self._offer = offer
         self._setup = setup
         self._page: Page | None = None
+        if offer.make is not None:
+            gate.serve_page(setup.origin)
         self.routes = (
             Route("POST", "/v1/page/codes", RouteAccess.APPROVER, self.issue_code, docs.CODES),
             Route("GET", "/v1/page/enrolments/{id}", RouteAccess.APPROVER, self.enrolment, docs.ENROLMENT),
@@ -86,7 +88,6 @@ class PagePort:
             if self._offer.make is None:
                 raise Refusal(404, "no_page", f"the page is not available: {self._offer.why_not}")
             self._page = self._offer.make(self._gate, self._setup)
-            self._gate.serve_page(self._setup.origin)
         return self._page
 
     def is_open(self, tab: str) -> bool:

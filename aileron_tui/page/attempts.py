@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
 
 TOUCH_SECONDS: Final = 60
-NO_PASSKEY: Final = "there is no passkey or security key yet; add one with `aileron-tui key security-key add`"
+NO_PASSKEY: Final = "there is no passkey or security key yet; add one with `aileron-tui key security-key add --page`"
 
 _ATTEMPT_SECONDS: Final = 120
 _MAX_ATTEMPTS: Final = 256

@@ -1,6 +1,7 @@
 """The history of a gate for its page. Every function reads the ledger, so call it from a thread."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,7 @@ from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.surface.history_query import LONGEST, HistoryQuery, SearchError
 from aileron_tui.surface.history_records import (
     HistoryPage,
+    alerted_in_ledger,
     read_page,
     read_record,
     shown_in_ledger,
@@ -66,4 +68,5 @@ def past_view(ledger: Path, id_: str, held: JsonObject | None) -> RecordView | N
         shown = shown_in_request(read_gate_request(held)) if held else shown_in_ledger(found)
     except AileronError:
         shown = shown_in_ledger(found)
+    shown = replace(shown, alerted=alerted_in_ledger(found))
     return record_view(read_record(found.get("request")), shown, utc_now())

@@ -69,21 +69,22 @@ def chart_view(days: Sequence[DayTally], decisions: Sequence[SourcedRecord]) -> 
     )
 
 
-def record_view(record: SourcedRecord, shown: ShownPrompt, now: datetime, steps: Sequence[str] = ()) -> RecordView:
-    """One request. `steps` say whom the gate alerted."""
+def record_view(record: SourcedRecord, shown: ShownPrompt, now: datetime) -> RecordView:
+    """One request."""
     glyph, outcome = ending(record, now)
     rows = Rows(known_names(row.value for part in (shown.fetched, shown.inputs, shown.filled) for row in part))
     action, words = rows.line(record.action), rows.line(outcome)
-    facts = (*_facts(record, shown.extended, now, rows), *(Fact("alerted", rows.line(step)) for step in steps))
+    facts = tuple(_facts(record, shown, now, rows))
     sections = tuple(_sections(shown, rows))
     note = " ".join(filter(None, (shown.note, _CUT if rows.left_out else "")))
     return RecordView(record.id, glyph, words, action, facts, sections, note)
 
 
-def _facts(record: SourcedRecord, extended: str, now: datetime, rows: Rows) -> Iterator[Fact]:
+def _facts(record: SourcedRecord, shown: ShownPrompt, now: datetime, rows: Rows) -> Iterator[Fact]:
     yield Fact("asked", own(_time(record.asked)))
-    if extended:
-        yield Fact("extended", rows.line(extended))
+    for label, words in (("alerted", shown.alerted), ("extended", shown.extended)):
+        if words:
+            yield Fact(label, rows.line(words))
     if record.decided:
         yield Fact("decided", own(_time(record.decided)))
     if record.took is not None:

@@ -202,6 +202,39 @@ def test_an_answer_cannot_be_replayed(chromium: "Browser", gate: PageGate) -> No
         assert gate.told(second)["status"] == "pending_approval"
 
 
+def test_a_passkey_is_no_longer_asked_for_once_the_request_is_over(chromium: "Browser", gate: PageGate) -> None:
+    with with_passkey(chromium, gate) as (found, authenticator):
+        for end in ("cancelled", "withdrawn"):
+            id_ = gate.ask()
+            found.page.wait_for_selector(f".row[data-open='{id_}']")
+            found.page.click(f".row[data-open='{id_}']")
+            found.page.wait_for_selector(f".prompt[data-id='{id_}']")
+            authenticator.waits(True)
+            found.armed()
+            found.page.keyboard.press("a")
+            found.page.wait_for_selector("#passkey-dialog[open]")
+            if end == "cancelled":
+                found.page.keyboard.press("Escape")
+                said(found, "Cancelled.")
+            else:
+                gate.agent.delete(f"/v1/permissions/{id_}")
+                said(found, "The request changed meanwhile. Nothing was sent.")
+                found.page.wait_for_selector(".outcome")
+            assert found.page.is_hidden("#passkey-dialog")
+            assert gate.record(id_).signer == ""
+
+
+def test_an_authenticator_without_verification_approves_nothing(chromium: "Browser", gate: PageGate) -> None:
+    with with_passkey(chromium, gate) as (found, authenticator):
+        id_ = gate.ask()
+        found.page.wait_for_selector(f".prompt[data-id='{id_}']")
+        authenticator.verifies(False)
+        found.armed()
+        found.page.keyboard.press("a")
+        said(found, "The passkey was not confirmed")
+        assert gate.told(id_)["status"] == "pending_approval"
+
+
 def test_two_tabs_and_the_first_answer_wins(chromium: "Browser", gate: PageGate) -> None:
     id_ = gate.ask()
     with opened(chromium, gate) as first, opened(chromium, gate) as second:

@@ -36,5 +36,9 @@ class Authenticator:
     def forget(self) -> None:
         self._send("clearCredentials")
 
+    def waits(self, does_wait: bool) -> None:
+        """Whether nobody touches it."""
+        self._send("setAutomaticPresenceSimulation", enabled=not does_wait)
+
     def verifies(self, is_verified: bool) -> None:
         self._send("setUserVerified", isUserVerified=is_verified)

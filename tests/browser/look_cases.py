@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 CHECK = f"""async () => (await axe.run(document, {{runOnly: {TAGS}}})).violations.map(
-    (one) => one.id + ": " + one.nodes.map((node) => `${{node.target.join(" ")}} ${{node.failureSummary}}`).join("; "))"""
+    (one) => one.id + ": " + one.nodes.map((node) => node.target.join(" ") + node.failureSummary).join("; "))"""
 # What would be cut off or need scrolling sideways.
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 

@@ -55,16 +55,14 @@ class Tab:
     def origin(self) -> str:
         return f"http://localhost:{self.port}"
 
-    async def send(
-        self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, **changes: str | None
-    ) -> PageReply:
+    async def send(self, method: str, path: str, body: Any = None, **changes: str | None) -> PageReply:
         """Sends an HTTP request. `changes` replace headers, with None removing them; `_` stands for a dash."""
         headers: dict[str, str | None] = {"Host": f"localhost:{self.port}", "Sec-Fetch-Site": "same-origin"}
         if self.token:
             headers["X-Aileron-Tab"] = self.token
         if self.cookie:
             headers["Cookie"] = self.cookie
-        data = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
+        data = b"" if body is None else json.dumps(body).encode()
         if method != "GET":
             headers |= {"Origin": self.origin, "Content-Type": "application/json", "Content-Length": str(len(data))}
         named = {name.replace("_", "-").title(): value for name, value in changes.items()}
@@ -140,7 +138,7 @@ class ServedPage:
         return await self.served.previewed_request(reply.json()["approval_id"])
 
     async def challenge(
-        self, item: Mapping[str, Any], verdict: Verdict = Verdict.APPROVE, tab: Tab | None = None, **changes: Any
+        self, item: Mapping[str, Any], verdict: str = Verdict.APPROVE, tab: Tab | None = None, **changes: Any
     ) -> PageReply:
         """Asks for what a passkey must sign."""
         body = {"verdict": verdict, "reason": "", "digest": item["digest"]} | changes

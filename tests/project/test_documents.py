@@ -96,6 +96,8 @@ RUN: dict[str, int | str] = {
     "aileron-tui lint manifests/": 0,
     "aileron-tui lint manifests/mcp": 0,
     "aileron-tui preview write_file --mcp files --arg path=plan.txt --arg content=later": 5,  # it is not set up
+    "aileron-tui page": NO_TERMINAL,
+    "aileron-tui page --print": NO_TERMINAL,
     "aileron-tui preview send-draft --arg draft_id=r-12345 --demo": 0,
     "aileron-tui result ID --wait 60": 1,  # no gate is running
     "aileron-tui run send-draft --arg draft_id=r-12345 --wait 60": 75,  # nobody answers, so it still waits

@@ -4,6 +4,8 @@ const answers = {
   busy: false,
   said: "",
   drawn: "",
+  abort: null,
+  interrupted: "",
   connected: false,
   pressed: { button: null, refusal: "" },
   onAnswered: () => {},
@@ -93,17 +95,25 @@ const answers = {
 
   // passkey
 
+  /** Stops asking for a passkey, because the request no longer waits or has changed. */
+  interrupt(why) {
+    this.interrupted = why;
+    this.abort?.abort();
+  },
+
   async sign(id, digest) {
     const abort = new AbortController();
+    this.abort = abort;
     const dialog = $("passkey-dialog");
     dialog.addEventListener("close", () => abort.abort(), { once: true, signal: abort.signal });
     await this.run(async () => {
-      dialog.showModal();
+      const slow = setTimeout(() => dialog.showModal(), 150);
       try {
         const { attempt, publicKey } = await gate.send(`/requests/${encodeURIComponent(id)}/challenge`, { verdict: "approve", reason: "", digest });
         const assertion = await passkeys.sign(publicKey, abort.signal);
         return await gate.send(`/requests/${encodeURIComponent(id)}/answer`, { attempt, assertion });
       } finally {
+        clearTimeout(slow);
         dialog.close();
       }
     });
@@ -135,16 +145,18 @@ const answers = {
   /** Sends one answer at a time and says what became of it. */
   async run(send) {
     this.busy = true;
+    this.interrupted = "";
     this.say("Sending…");
     try {
       const reply = await send();
       this.say(sentence(reply.message) || "Recorded.");
       await this.onAnswered();
     } catch (failure) {
-      this.say(passkeys.words(failure));
+      this.say((failure.name === "AbortError" && this.interrupted) || passkeys.words(failure));
       await this.onFailed(failure);
     } finally {
       this.busy = false;
+      this.abort = null;
       detail.arming.disarm("you just answered");
       this.draw();
     }

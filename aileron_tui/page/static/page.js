@@ -43,6 +43,7 @@ function tell(words) {
 /** Shows what waits, or the history. */
 async function go(name) {
   const isHistory = name === "history";
+  reading(false);
   screen(name);
   for (const [id, on] of [["go-waiting", !isHistory], ["go-history", isHistory]]) set($(id), "aria-current", on ? "page" : null);
   $("page-title").textContent = isHistory ? "History of requests" : "Waiting requests";
@@ -182,14 +183,17 @@ function drawNext() {
 function closeDetail() {
   document.body.classList.remove("detail-open");
   if (WIDE.matches) return;
+  reading(false);
   const row = rows().find((one) => rowId(one) === shownId());
   (row ?? $("list-title")).focus();
 }
 
-/** Tells the gate which request is being read here, so that other surfaces can say so. */
-function reading() {
-  const visible = document.visibilityState === "visible";
-  if (detail.id && detail.canAnswer && visible && !gate.ended) gate.send(`/requests/${encodeURIComponent(detail.id)}/reading`, { reading: true, awake: true }).catch(() => {});
+/** Tells the gate whether the request on screen is being read here, so that other surfaces can say so. */
+function reading(isOpen = true) {
+  const { id, canAnswer } = detail;
+  const awake = document.visibilityState === "visible";
+  if (!id || gate.ended || pageState.screen !== "waiting") return;
+  gate.send(`/requests/${encodeURIComponent(id)}/reading`, { reading: isOpen && awake && canAnswer, awake }).catch(() => {});
 }
 
 function step(by) {
@@ -229,7 +233,7 @@ function event(name, data) {
   if (name === "open") {
     connected(true);
     soon();
-    if (detail.id && pageState.screen === "waiting") loadDetail(detail.id).then(reading);
+    if (detail.id && pageState.screen === "waiting") loadDetail(detail.id).then(() => reading());
     return;
   }
   if (name === "ended") return signOut("The gate was stopped, or it ended this session.");
@@ -238,9 +242,15 @@ function event(name, data) {
     tell("A request needs an answer.");
   }
   if (data.id && data.id === detail.id && pageState.screen === "waiting") {
-    if (name === "resolved" && !answers.busy && detail.canAnswer) {
-      answers.said = `Answered elsewhere${SURFACES[data.surface] ? `, ${SURFACES[data.surface]}` : ""}. Nothing was sent from here.`;
+    const where = `Answered elsewhere${SURFACES[data.surface] ? `, ${SURFACES[data.surface]}` : ""}. Nothing was sent from here.`;
+    const isOver = name === "resolved" && detail.canAnswer;
+    if (answers.busy) { // it is loaded once the answer is known
+      const { digest, state } = detail.root.dataset;
+      const changed = (data.digest ?? digest) !== digest || (data.state ?? state) !== state;
+      if (isOver || changed) answers.interrupt(isOver ? where : "The request changed meanwhile. Nothing was sent.");
+      return soon();
     }
+    if (isOver) answers.said = where;
     loadDetail(data.id);
   }
   soon();

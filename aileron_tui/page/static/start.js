@@ -22,14 +22,13 @@ async function start() {
       return signOut(reasonOf(failure));
     }
   } else if (!gate.token) return signOut("This tab has no session with the gate.");
-  try {
-    await gate.fetch("/waiting");
-  } catch (failure) {
-    if (failure.status === 401) return signOut(code ? COOKIES : reasonOf(failure));
-  }
   answers.onAnswered = answered;
   answers.onFailed = notAnswered;
   await go("waiting");
+  if (gate.ended) {
+    if (code) write($("signed-out-reason"), COOKIES);
+    return;
+  }
   setInterval(ticked, 100);
   setInterval(countDown, 1000);
   follow();
@@ -42,7 +41,7 @@ async function answered() {
 
 async function notAnswered(failure) {
   if (failure.status === 401) failed(failure);
-  else if (failure.status) await loadDetail(detail.id);
+  else if (failure.status !== 0) await loadDetail(detail.id);
 }
 
 function ticked() {
