@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _OUTCOME_SECONDS: Final = 5.0
 _LAST_OUTCOME_SECONDS: Final = 60.0
+_CONNECT_SECONDS: Final = 1.5
 _NEWS_SECONDS: Final = 3.0
 _TRIES: Final = 3
 _LONGEST_REASON: Final = 300
@@ -47,13 +48,18 @@ _Version = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class QuestionSettings:
-    """How to ask. `once` ends after one request, `until_idle` when nothing waits that was not skipped."""
+    """How to ask. `once` ends after one request, `until_idle` when nothing waits that was not skipped.
+
+    `left` has the ids of requests that are not asked about. While `needed` is False, no passphrase is asked for.
+    """
 
     high_risk: str = "confirm"
     lock_minutes: int = 0
     bell: bool = True
     once: bool = False
     until_idle: bool = False
+    left: frozenset[str] = frozenset()
+    needed: Callable[[], bool] = lambda: True
 
 
 class QuestionLoop:
@@ -77,7 +83,7 @@ class QuestionLoop:
         self._running: dict[str, str] = {}
         self._lost: dict[str, str] = {}
         self._said = ""
-        self._last_input = elapsed()
+        self._begun = self._last_input = elapsed()
         self._stopping = False
 
     def stop(self) -> None:
@@ -85,11 +91,17 @@ class QuestionLoop:
         self._stopping = True
         self._terminal.wake()
 
+    @property
+    def waiting_ids(self) -> frozenset[str]:
+        """The ids of the requests that wait, as far as this loop knows."""
+        return frozenset(request.id for request in self._board.queue.waiting)
+
     def run(self) -> int:
         """Asks until the operator leaves; returns the exit code."""
         try:
             self._unlock()
             self._sources.start()
+            self._answers.begin_idle()
             return self._ask_all()
         except QuestionLeft:
             return self._leave()
@@ -123,7 +135,7 @@ class QuestionLoop:
     def _next(self) -> Request | None:
         """The oldest request that waits, was not skipped, and can be answered now."""
         for request in self._board.queue.waiting:
-            if self._skipped.get(request.key) == _version(request) or self._sources.problem(request):
+            if self._is_skipped(request) or self._sources.problem(request):
                 continue
             if not request.fetching or self._has_fetched_for_long(request):
                 return request
@@ -133,14 +145,16 @@ class QuestionLoop:
         return monotonic() - self._fetching.setdefault(request.key, monotonic()) > PREVIEW_SECONDS
 
     def _is_awaited(self) -> bool:
-        """Whether something will be asked soon: a preview is being fetched, or a source is connecting."""
-        open_ = [r for r in self._board.queue.waiting if self._skipped.get(r.key) != _version(r)]
-        return bool(open_)
+        """Whether something will be asked soon: its preview is being fetched, or its source is reconnecting."""
+        return not all(map(self._is_skipped, self._board.queue.waiting))
+
+    def _is_skipped(self, request: Request) -> bool:
+        return request.id in self._settings.left or self._skipped.get(request.key) == _version(request)
 
     def _wait(self) -> None:
         """Waits for news, and says once what for."""
         words = self._waiting_words()
-        if words != self._said:
+        if words != self._said and (self._board.has_reports or elapsed() - self._begun > _CONNECT_SECONDS):
             self._said = words
             self._terminal.write(*words.split("\n"))
             self._answers.begin_idle()
@@ -169,7 +183,8 @@ class QuestionLoop:
 
     def _take_news(self) -> None:
         for report in self._sources.reports():
-            self._board.receive(report.events)
+            if report.events:
+                self._board.receive(report.events)
             if report.status is not None and report.status.state is not ConnectionState.LIVE:
                 self._board.source_lost(report.status.since, report.name)
         self._board.remove_ended(monotonic())
@@ -324,6 +339,8 @@ class QuestionLoop:
         """Asks for the passphrase if the key is locked. Connections are made again, because each has its key."""
         if not self._key.lockable or self._key.key is not None:
             return
+        if self._settings.until_idle or self._board.waiting_count:
+            self._terminal.write("A request is waiting. Unlock your key to read it, or press enter to leave it.")
         for attempt in range(_TRIES):
             passphrase = self._answers.secret(f"Passphrase of {inline(self._key.name)}", self._check_stopping)
             if not passphrase:
@@ -341,7 +358,7 @@ class QuestionLoop:
         self._sources.disconnect()
 
     def _check_stopping(self) -> None:
-        if self._stopping:
+        if self._stopping or not self._settings.needed():
             raise QuestionLeft
 
 

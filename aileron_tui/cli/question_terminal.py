@@ -122,7 +122,7 @@ class QuestionTerminal:
         with suppress(OSError, termios.error):  # it may be gone
             self.end_question()
             self._mark_pastes(marked=False)
-            if self._flags is not None:
+            if self._flags is not None and self.in_foreground:
                 termios.tcsetattr(self._terminal, termios.TCSAFLUSH, self._before)
         self._flags = None
 
@@ -130,6 +130,14 @@ class QuestionTerminal:
         """Ends a read that waits."""
         with suppress(OSError):  # it is woken already, or closed
             os.write(self._wake, b"!")
+
+    @property
+    def in_foreground(self) -> bool:
+        """Whether this program may read the terminal. If it runs in the background, what is typed is for another."""
+        try:
+            return os.tcgetpgrp(self._terminal) == os.getpgrp()
+        except OSError:
+            return False
 
     # writing
 
@@ -268,6 +276,8 @@ class QuestionTerminal:
 
     def _ready(self, seconds: float) -> bool:
         """Whether there is input within this time."""
+        if not self.in_foreground:
+            raise TerminalGone("the terminal is gone, or another program uses it", "nothing was decided")
         self._keep_mode()
         ready, _, _ = select.select([self._terminal, self._woken], [], [], max(0.0, seconds))
         if self._woken in ready:
