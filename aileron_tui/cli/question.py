@@ -11,7 +11,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
-from aileron_tui.signing.errors import KeyFault
+from aileron_tui.signing.errors import SigningError
 from aileron_tui.signing.secret_memory import wipe
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Question:
 
     def reason(self) -> str:
         """The reason for a denial; may be empty."""
-        return self._answers.line("Reason for the agent, or enter for none:", self._check, pasted=True)
+        return self._answers.line("Reason, or enter for none:", self._check, pasted=True)
 
     def confirm(self, high_risk: str, key: "OperatorKey") -> bool:
         """Confirms an approval at high risk, as the configuration says; at least by typing the action's name."""
@@ -120,7 +120,7 @@ class Question:
         passphrase = self._answers.secret(f"High risk. Approve with the passphrase of {key.name}", self._check)
         try:
             key.unlock(passphrase)
-        except KeyFault as error:
+        except SigningError as error:
             self._terminal.write(f"Not approved: {inline(str(error))}")
             return False
         finally:

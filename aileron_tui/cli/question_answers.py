@@ -17,8 +17,9 @@ TICK_SECONDS: Final = 0.5
 """How often it is checked whether the question still stands."""
 
 ENTER: Final = "\n"
+ALONE_SECONDS: Final = 0.7
+"""For how long nothing else may be typed after an answer."""
 
-_ALONE_SECONDS: Final = 0.3
 _PROMPT: Final = "> "
 _TYPED: Final = frozenset({InputKind.KEY, InputKind.LINE, InputKind.SEVERAL})
 
@@ -158,7 +159,7 @@ class Answers:
         """Whether nothing else is typed right after an answer."""
         if self._plain:
             self._terminal.read_keys(drop=False)  # otherwise only whole lines would be noticed
-        end = monotonic() + _ALONE_SECONDS
+        end = monotonic() + ALONE_SECONDS
         while (seconds := end - monotonic()) > 0:
             if self._terminal.read(seconds).kind is not InputKind.WOKEN:
                 return False

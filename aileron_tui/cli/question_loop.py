@@ -65,19 +65,20 @@ class QuestionSettings:
 class QuestionLoop:
     """Asks about the requests of some sources. All but `stop` is for one thread."""
 
-    def __init__(
+    def __init__(  # whom to ask, where and how
         self,
         sources: "Sequence[SourceSpec]",
         key: "OperatorKey",
         terminal: QuestionTerminal,
         settings: QuestionSettings,
+        arming: Arming | None = None,
     ) -> None:
         self._key = key
         self._terminal = terminal
         self._settings = settings
         self._board = Board()
         self._sources = SourceListeners(sources, key, terminal.wake)
-        self._answers = Answers(terminal, Arming(), self._note_input)
+        self._answers = Answers(terminal, arming or Arming(), self._note_input)
         self._skipped: dict[str, _Version] = {}
         self._fetching: dict[str, float] = {}
         self._running: dict[str, str] = {}
@@ -119,6 +120,8 @@ class QuestionLoop:
             self._take_news()
             self._report_outcomes()
             request = self._next()
+            if request is not None and self._unlock():
+                continue  # the connection is made again
             if request is not None:
                 self._said = ""
                 code = self._ask_about(request)
@@ -135,7 +138,7 @@ class QuestionLoop:
     def _next(self) -> Request | None:
         """The oldest request that waits, was not skipped, and can be answered now."""
         for request in self._board.queue.waiting:
-            if self._is_skipped(request) or self._sources.problem(request):
+            if self._is_skipped(request) or self._connection_problem(request):
                 continue
             if not request.fetching or self._has_fetched_for_long(request):
                 return request
@@ -153,11 +156,12 @@ class QuestionLoop:
 
     def _wait(self) -> None:
         """Waits for news, and says once what for."""
-        words = self._waiting_words()
-        if words != self._said and (self._board.has_reports or elapsed() - self._begun > _CONNECT_SECONDS):
+        is_connecting = self._trouble() and elapsed() - self._begun < _CONNECT_SECONDS
+        words = self._said if is_connecting else self._waiting_words()
+        if words != self._said:
             self._said = words
-            self._terminal.write(*words.split("\n"))
             self._answers.begin_idle()
+            self._terminal.write(*words.split("\n"))
         key = self._answers.idle(TICK_SECONDS)
         if key == "q":
             raise QuestionLeft
@@ -169,15 +173,22 @@ class QuestionLoop:
 
     def _waiting_words(self) -> str:
         quit_ = "Type q and press enter to quit." if self._terminal.style.plain else "Press q to quit."
-        if trouble := self._sources.problem():
-            why = self._sources.trouble
-            return f"{_capital(trouble)}{f': {short(why, _LONGEST_REASON)}' if why else ''}.\n{quit_}"
+        if trouble := self._trouble():
+            return f"{_capital(trouble)}.\n{quit_}"
         if any(request.fetching for request in self._board.queue.waiting):
             return "A request is waiting. Its preview is being fetched."
         skipped = sum(request.key in self._skipped for request in self._board.queue.waiting)
         if skipped:
             return f"{counted(skipped, 'skipped request')} still waiting. Press enter to be asked again.\n{quit_}"
         return f"Nothing is waiting. The next request is shown here.\n{quit_}"
+
+    def _trouble(self) -> str:
+        """Why nothing can be asked about now although something may wait, "" if it can."""
+        if problem := self._sources.problem():
+            why = self._sources.trouble
+            return f"{problem}: {short(why, _LONGEST_REASON)}" if why else problem
+        waiting = (request for request in self._board.queue.waiting if not self._is_skipped(request))
+        return next(filter(None, map(self._connection_problem, waiting)), "")
 
     # what the sources report
 
@@ -202,7 +213,7 @@ class QuestionLoop:
             raise QuestionOver(text.ended_words(self._board.pill(asked.key).words))
         if _version(now) != _version(asked):
             raise QuestionOver("The prompt has changed. Read it again.")
-        if problem := self._sources.problem(now):
+        if problem := self._connection_problem(now):
             raise QuestionOver(f"{_capital(problem)}. Nothing was decided.")
         if self._lock_when_idle():
             raise QuestionOver("Nothing was decided.")
@@ -227,7 +238,6 @@ class QuestionLoop:
     def _ask_about(self, asked: Request) -> int | None:
         """Asks about a request; returns the exit code if it was the only one, None if it is to be asked again."""
         terminal = self._terminal
-        self._unlock()
         if self._settings.bell:
             terminal.ring()
         question = Question(asked, terminal, self._answers, lambda: self._check(asked))
@@ -247,6 +257,11 @@ class QuestionLoop:
             terminal.write(over.words)
         now = self._board.requests.get(asked.key)
         return NOT_FOUND if now is None or not now.state.decidable else None
+
+    def _connection_problem(self, request: Request) -> str:
+        """Why the connection does not allow answering a request, "" if it does."""
+        connected = self._sources.listeners[request.source].source is not None
+        return self._sources.problem(request) or ("" if connected else _NOT_CONNECTED)
 
     def _source(self, request: Request) -> "Source":
         source = self._sources.listeners[request.source].source
@@ -335,10 +350,13 @@ class QuestionLoop:
         self._terminal.write(f"The key is locked: nothing was typed for {counted(minutes, 'minute')}.")
         return True
 
-    def _unlock(self) -> None:
-        """Asks for the passphrase if the key is locked. Connections are made again, because each has its key."""
+    def _unlock(self) -> bool:
+        """Asks for the passphrase if the key is locked; returns whether it was.
+
+        Connections are made again then, because each signs with the key that it was made with.
+        """
         if not self._key.lockable or self._key.key is not None:
-            return
+            return False
         if self._settings.until_idle or self._board.waiting_count:
             self._terminal.write("A request is waiting. Unlock your key to read it, or press enter to leave it.")
         for attempt in range(_TRIES):
@@ -356,6 +374,8 @@ class QuestionLoop:
             finally:
                 wipe(passphrase)
         self._sources.disconnect()
+        self._begun = elapsed()
+        return True
 
     def _check_stopping(self) -> None:
         if self._stopping or not self._settings.needed():

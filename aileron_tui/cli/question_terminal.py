@@ -119,7 +119,7 @@ class QuestionTerminal:
 
     def leave(self) -> None:
         """Gives the terminal back for a while: others may write to it, and what is typed is not ours."""
-        with suppress(OSError, termios.error):  # it may be gone
+        with suppress(OSError, termios.error, TerminalGone):
             self.end_question()
             self._mark_pastes(marked=False)
             if self._flags is not None and self.in_foreground:
@@ -137,7 +137,7 @@ class QuestionTerminal:
         try:
             return os.tcgetpgrp(self._terminal) == os.getpgrp()
         except OSError:
-            return False
+            return True  # it does not control this process, or is gone, which the next read notices
 
     # writing
 
@@ -277,7 +277,7 @@ class QuestionTerminal:
     def _ready(self, seconds: float) -> bool:
         """Whether there is input within this time."""
         if not self.in_foreground:
-            raise TerminalGone("the terminal is gone, or another program uses it", "nothing was decided")
+            raise TerminalGone("another program uses the terminal now", "nothing was decided")
         self._keep_mode()
         ready, _, _ = select.select([self._terminal, self._woken], [], [], max(0.0, seconds))
         if self._woken in ready:
