@@ -34,7 +34,8 @@ test: $(READY) ## run the tests, without the slow repeats
 	@$(PYTEST) -m "not slow"
 
 test-all: $(READY) ## run every test
-	@$(PYTEST)
+	@$(PYTEST) -m "not alone"
+	@$(BIN)/python -m pytest -q -m alone
 
 lint: $(READY) ## check style and layers
 	@$(BIN)/ruff check .

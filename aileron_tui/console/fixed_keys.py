@@ -118,6 +118,8 @@ FIXED_KEYS: Final = (
     _key(S.RULE, "page_down", "pagedown", "page down", "Scroll down by one page.", _MOVE, runs="scroll_pages(1)"),
     _key(S.RULE, "page_up", "pageup", "page up", "Scroll up by one page.", _MOVE, runs="scroll_pages(-1)"),
     # passphrases, and the first run
+    _key(S.KEY_CONFIRM, "cancel", "escape", "cancel", "Go back. Nothing is confirmed.", _ANSWER, 1, "dismiss(False)"),
+    _key(S.KEY_CONFIRM, "submit", "enter", "confirm", "Confirm with the passphrase.", _ANSWER, 2),
     _key(S.LOCK, "submit", "enter", "unlock", "Unlock your key with the passphrase.", rank=1),
     _key(S.LOCK, "quit", "ctrl+q", "quit", "Quit at once.", rank=2, runs="app.quit", bound=False),
     _key(S.VAULT, "submit", "enter", "unlock", "Unlock the vault with the passphrase.", rank=1),

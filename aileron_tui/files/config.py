@@ -10,6 +10,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
+from aileron_tui.core.alert_routing import ORDER
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import LONGEST_TIMEOUT
 from aileron_tui.core.values import dataclass
@@ -114,6 +115,29 @@ class ConsoleConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SurfacesConfig:
+    """Whom the gate alerts to a request, and in which order ([more](surfaces.md#routing)).
+
+    Every surface lists every request. The prompt in a terminal always comes last and cannot be left out.
+    """
+
+    order: tuple[str, ...] = key(
+        ORDER,
+        "Surfaces to alert, first to last: `console`, `page`, `notification`, `webhook`. What is left out is not "
+        "alerted.",
+        '["console", "notification"]',
+    )
+    share: int | None = key(
+        None,
+        "Seconds that each surface gets before the next one is alerted too. If not set, an equal share of the time "
+        "that is left, 60 at most.",
+        "30",
+        least=1,
+        most=3600,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class CredentialSource:
     """The credential of a connector. Set exactly one of `env`, `command` and `keyring`."""
 
@@ -176,6 +200,49 @@ class SourceConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class NotificationConfig:
+    """Desktop notifications about waiting requests. They need the extra `aileron-tui[notifications]`."""
+
+    content: bool = key(
+        True,
+        "Show the action, the agent and the summary of a request. Otherwise notifications only say that requests wait, "
+        "which is safer if your lock screen shows them.",
+        "false",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSecret:
+    """The secrets that sign webhook messages. Set exactly one of `env`, `command`, `keyring` and `file`.
+
+    A secret begins with `whsec_`. To replace one, put the new and the old one there, separated by a space: messages are
+    signed with each of them.
+    """
+
+    env: str = key("", "Environment variable that holds the secrets.", '"AILERON_WEBHOOK_SECRET"')
+    command: tuple[str, ...] = key((), 'Command that prints the secrets, such as `["pass", "aileron-webhook"]`.')
+    keyring: str = key("", "Entry of the system's keyring, as `service/user`.")
+    file: Path | None = key(None, "Full path of a file that only you can read.")
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookConfig:
+    """Tells a server of yours that a request waits ([more](surfaces.md#webhook)). Needs `[webhook.secret]`."""
+
+    url: str = key(
+        "",
+        "Address that messages are sent to: `https://`, or on this machine. If not set, none are sent.",
+        '"https://hooks.example.com/aileron"',
+    )
+    content: bool = key(
+        False,
+        "Also send the summary of the request, which can contain parts of its preview.",
+        "false",
+    )
+    secret: WebhookSecret | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration; every part has a default."""
 
@@ -184,3 +251,6 @@ class Config:
     connectors: Mapping[str, ConnectorSettings] = field(default_factory=dict)
     console: ConsoleConfig = field(default_factory=ConsoleConfig)
     sources: tuple[SourceConfig, ...] = ()
+    surfaces: SurfacesConfig = field(default_factory=SurfacesConfig)
+    notifications: NotificationConfig = field(default_factory=NotificationConfig)
+    webhook: WebhookConfig = field(default_factory=WebhookConfig)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from aileron_tui.core import frontmatter
 from aileron_tui.core.address import Address, BadAddress, read_address
+from aileron_tui.core.alert_routing import ORDER, PROMPT
 from aileron_tui.core.findings import Finding, Problems, TomlSource
 from aileron_tui.core.manifest_names import fqn_fault
 from aileron_tui.core.risk import RiskLevel, RiskRule
@@ -19,11 +20,14 @@ from aileron_tui.files.config import (
     ConnectorSettings,
     ConsoleConfig,
     CredentialSource,
+    NotificationConfig,
     Policy,
     SourceConfig,
+    SurfacesConfig,
 )
 from aileron_tui.files.config_schema import SCHEMA, RiskConfig, check_limits
 from aileron_tui.files.manifest_files import UnreadableFile, read_file
+from aileron_tui.files.webhook_settings import webhook_settings
 
 _CREDENTIAL_SOURCES: Final = ("env", "command", "keyring")
 _PASSWORD_KEYS: Final = ("password_env", "password_file", "password_command")
@@ -56,12 +60,33 @@ def _refusal(findings: tuple[Finding, ...]) -> ConfigError:
 
 def _config(table: dict[str, Any], problems: Problems) -> Config:
     policy, console = table.get("policy", {}), table.get("console", {})
+    surfaces = _surfaces(table.get("surfaces", {}), problems)
+    notifications = NotificationConfig(**table.get("notifications", {}))
+    webhook = webhook_settings(table.get("webhook", {}), problems)
     check_limits(policy, Policy, ("policy",), problems)
     check_limits(console, ConsoleConfig, ("console",), problems)
     rules = tuple(_rule(item, index, problems) for index, item in enumerate(table.get("risk", ())))
     connectors = {name: _settings(name, item, problems) for name, item in table.get("connectors", {}).items()}
     sources = _sources(table.get("sources", []), problems)
-    return Config(Policy(**policy), rules, connectors, ConsoleConfig(**console), sources)
+    return Config(
+        Policy(**policy), rules, connectors, ConsoleConfig(**console), sources, surfaces, notifications, webhook
+    )
+
+
+def _surfaces(table: dict[str, Any], problems: Problems) -> SurfacesConfig:
+    check_limits(table, SurfacesConfig, ("surfaces",), problems)
+    order, path = tuple(table.get("order", ORDER)), ("surfaces", "order")
+    for number, name in enumerate(order):
+        if name == PROMPT:
+            message = "the prompt is always alerted last and cannot be ordered"
+            problems.add((*path, number), "invalid-value", message, 'Remove "prompt".')
+        elif name not in ORDER:
+            message = f'"{name}" is not a surface that can be alerted'
+            problems.add((*path, number), "invalid-value", message, f"Use one of {', '.join(ORDER)}.")
+        elif name in order[:number]:
+            message = f'"{name}" is in the order twice'
+            problems.add((*path, number), "invalid-value", message, "Name each surface once.")
+    return SurfacesConfig(order, table.get("share"))
 
 
 def _rule(table: dict[str, Any], index: int, problems: Problems) -> RiskRule:

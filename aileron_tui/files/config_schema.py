@@ -17,7 +17,18 @@ from aileron_tui.core.toml_schema import (
     dotted,
 )
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.config import ConnectorSettings, ConsoleConfig, CredentialSource, Policy, SourceConfig, key
+from aileron_tui.files.config import (
+    ConnectorSettings,
+    ConsoleConfig,
+    CredentialSource,
+    NotificationConfig,
+    Policy,
+    SourceConfig,
+    SurfacesConfig,
+    WebhookConfig,
+    WebhookSecret,
+    key,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +99,10 @@ class ConfigTable:
 TABLES: Final = (
     ConfigTable("[policy]", Policy),
     ConfigTable("[console]", ConsoleConfig),
+    ConfigTable("[surfaces]", SurfacesConfig),
+    ConfigTable("[notifications]", NotificationConfig),
+    ConfigTable("[webhook]", WebhookConfig),
+    ConfigTable("[webhook.secret]", WebhookSecret),
     ConfigTable("[[risk]]", RiskConfig),
     ConfigTable("[[sources]]", SourceConfig),
     ConfigTable('[connectors."github://acme/tickets"]', ConnectorSettings),
@@ -150,6 +165,9 @@ def _schema(definition: type) -> Fields:
 SCHEMA: Final[Fields] = {
     "policy": TableSchema(_schema(Policy)),
     "console": TableSchema(_schema(ConsoleConfig)),
+    "surfaces": TableSchema(_schema(SurfacesConfig)),
+    "notifications": TableSchema(_schema(NotificationConfig)),
+    "webhook": TableSchema(_schema(WebhookConfig)),
     "risk": TableListSchema(_schema(RiskConfig)),
     "sources": TableListSchema(_schema(SourceConfig)),
     "connectors": NamedTablesSchema(_schema(ConnectorSettings)),

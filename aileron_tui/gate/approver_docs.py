@@ -6,7 +6,20 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate.decision_body import MAX_REASON_LENGTH
 from aileron_tui.gate.history_routes import AUDIT as AUDIT_QUERY
 from aileron_tui.gate.history_routes import SEARCH
-from aileron_tui.gate.route_docs import ReplyDocs, RouteDocs, body, flag, mapping, number, record, ref, several, text
+from aileron_tui.gate.presence import SURFACES
+from aileron_tui.gate.route_docs import (
+    ReplyDocs,
+    RouteDocs,
+    body,
+    choice,
+    flag,
+    mapping,
+    number,
+    record,
+    ref,
+    several,
+    text,
+)
 
 _REQUESTS: Final = ReplyDocs(200, "The requests.", record("items", items=several(ref("Request"))))
 _ITEM: Final = ReplyDocs(200, "The request as it is now.", record("item", item=ref("Request")))
@@ -46,6 +59,17 @@ OPEN_SESSION: Final = RouteDocs(
     replies=(ReplyDocs(200, "The session.", _SESSION),),
 )
 CLOSE_SESSION: Final = RouteDocs("Close your session", replies=(ReplyDocs(204, "Closed."),))
+PRESENCE: Final = RouteDocs(
+    "Say who is at a surface",
+    "Counts while the session watches, and otherwise for 30 seconds. Alerts go to surfaces where somebody is awake.",
+    body=body(
+        "surface awake",
+        surface=choice("", *SURFACES),
+        awake=flag("Whether somebody is at it."),
+        reading={"type": ["string", "null"], "description": "The id of the request that they read."},
+    ),
+    replies=(ReplyDocs(204, "Noted."),),
+)
 LIST: Final = RouteDocs("List the waiting requests, oldest first", replies=(_REQUESTS,))
 WATCH: Final = RouteDocs(
     "Watch requests as they arrive, change and end",

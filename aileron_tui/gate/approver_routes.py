@@ -21,12 +21,14 @@ from aileron_tui.gate.http_request import (
     rate_limited,
     reply_response,
 )
+from aileron_tui.gate.presence import SURFACES
 from aileron_tui.gate.route_table import Route, RouteAccess
 
 if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
 
 _SURFACE: Final = re.compile(r"[a-z0-9-]{1,32}", re.ASCII)
+_PRESENCE_FIELDS: Final = ("surface", "awake", "reading")
 _PROOF_FIELDS: Final = ("challenge", "keyid", "signature")
 _REQUESTS_PER_VIEW: Final = 100
 """How many requests shown to a new watcher count as one view."""
@@ -49,6 +51,7 @@ class ApproverRoutes:
             Route("POST", "/v1/approver/challenge", RouteAccess.HANDSHAKE, self.challenge, docs.CHALLENGE),
             Route("POST", "/v1/approver/session", RouteAccess.HANDSHAKE, self.open_session, docs.OPEN_SESSION),
             Route("DELETE", "/v1/approver/session", RouteAccess.APPROVER, self.close_session, docs.CLOSE_SESSION),
+            Route("POST", "/v1/approver/presence", RouteAccess.APPROVER, self.presence, docs.PRESENCE),
             Route("GET", base, RouteAccess.APPROVER, self.list, docs.LIST),
             Route("GET", f"{base}/watch", RouteAccess.APPROVER, self.watch, docs.WATCH),
             Route("POST", f"{base}/batch/decide", RouteAccess.APPROVER, self.decide_batch, docs.DECIDE_BATCH),
@@ -91,6 +94,22 @@ class ApproverRoutes:
         """Closes the session of the caller."""
         http_request.query()
         self._sessions.close(http_request.session)
+        self._gate.presence.left(http_request.session)
+        return Response(status_code=204)
+
+    async def presence(self, http_request: HttpRequest) -> Response:
+        """Notes that somebody is at a surface or has left it, and which request they read."""
+        http_request.query()
+        body = await http_request.body(http_request.limits.session_bytes, _PRESENCE_FIELDS)
+        awake, reading = body.get("awake"), body.get("reading")
+        if not isinstance(awake, bool):
+            raise invalid_body(JsonError(f"expected true or false, found {kind(awake)}", "$.awake"))
+        if not isinstance(reading, str | None):
+            raise invalid_body(JsonError(f"expected a string or null, found {kind(reading)}", "$.reading"))
+        session, surface = http_request.session, _text_field(body, "surface")
+        if surface not in SURFACES:
+            raise Refusal(400, "invalid_body", f"surface must be one of {', '.join(SURFACES)}")
+        self._gate.report_presence(session, session.name, surface, awake=awake, reading=reading or "")
         return Response(status_code=204)
 
     async def list(self, http_request: HttpRequest) -> Response:
@@ -105,10 +124,17 @@ class ApproverRoutes:
             raise Refusal(400, "invalid_query", "surface must be 1 to 32 lowercase letters, digits or dashes")
         if self._watchers.full:
             raise Refusal(429, "too_many_watchers", "too many watchers; close one and try again", {"Retry-After": "15"})
-        _check_limit(http_request.session.view_limit, "watches")
-        http_request.session.view_limit.charge(1 + self._gate.record_watch(surface) // _REQUESTS_PER_VIEW)
         session = http_request.session
-        return EventStream(http_request, self._gate.feed, self._watchers, lambda: self._sessions.renew(session))
+        _check_limit(session.view_limit, "watches")
+        self._gate.presence.arriving(session, session.name, surface)
+        session.view_limit.charge(1 + self._gate.record_watch(surface) // _REQUESTS_PER_VIEW)
+        return EventStream(
+            http_request,
+            self._gate.feed,
+            self._watchers,
+            lambda: self._sessions.renew(session),
+            watching=self._gate.presence.watching(session, session.name, surface),
+        )
 
     async def show(self, http_request: HttpRequest) -> Response:
         """Returns one request that is waiting or ended recently."""

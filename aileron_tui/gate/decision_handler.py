@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from typing import Final
 
-from aileron_tui.core.decision import Statement, Verdict
+from aileron_tui.core.decision import Statement, Verdict, read_statement
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
@@ -399,8 +399,16 @@ class DecisionHandler:
             "kind": request.kind,
             "approved": decision.approved,
             "decided_at": timestamp(self._gate_state.clock()),
+            **self._answered_by(decision.envelope),
         }
         return event | {"reason": decision.reason} if decision.reason else event
+
+    def _answered_by(self, envelope: Json) -> JsonObject:
+        """Where a recorded decision was made, and the name of the key that signed it."""
+        read, last = read_envelope(envelope), self._last_opened
+        statement = last[2] if last and last[0] is envelope else read_statement(read.payload)
+        approver = self.approvers().get(read.keyid)
+        return {"surface": statement.surface, "by": approver.name if approver else ""}
 
 
 def _outdated(request: GateRequest) -> Reply:

@@ -85,8 +85,9 @@ class Subscription:
 class EventFeed:
     """Publishes events to all watchers and remembers the last few thousand."""
 
-    def __init__(self, waiting: Callable[[], bytes]) -> None:
+    def __init__(self, waiting: Callable[[], bytes], readers: Callable[[], JsonObject] = dict) -> None:
         self._waiting = waiting
+        self._readers = readers
         self._history: deque[FeedEvent] = deque()
         self._history_bytes = 0
         self._subscriptions: set[Subscription] = set()
@@ -126,9 +127,10 @@ class EventFeed:
         if after is not None and oldest - 1 <= after <= self._last_id:
             initial = [event for event in self._history if event.id > after]
         else:
-            snapshot = self._waiting()
+            more: JsonObject = {"readers": self._readers()}
             if self._problem:
-                snapshot = b"%b,%b" % (snapshot.removesuffix(b"}"), compact_json({"problem": self._problem})[1:])
+                more["problem"] = self._problem
+            snapshot = b"%b,%b" % (self._waiting().removesuffix(b"}"), compact_json(more)[1:])
             initial = [FeedEvent(self._last_id, "snapshot", snapshot)]
         subscription = Subscription(self, initial, only_views=only_views)
         self._subscriptions.add(subscription)

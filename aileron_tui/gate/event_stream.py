@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final
 
 from starlette.responses import Response
@@ -57,17 +57,19 @@ class EventStream(Response):
     """A response that lasts until the client disconnects, stops reading, or its session ends.
 
     `renew` returns whether the session is still valid. For a viewer, `convert` returns the events to send instead.
+    `watching` lasts as long as the stream.
     """
 
     media_type = "text/event-stream"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # the last two are optional
         self,
         http_request: HttpRequest,
         feed: EventFeed,
         watchers: Watchers,
         renew: Callable[[], bool],
         convert: "Callable[[list[FeedEvent]], Awaitable[list[FeedEvent]]] | None" = None,
+        watching: AbstractContextManager[None] | None = None,
     ) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
@@ -76,10 +78,15 @@ class EventStream(Response):
         self._watchers = watchers
         self._renew = renew
         self._convert = convert
+        self._watching = watching or nullcontext()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends events as they happen."""
         del receive
+        with self._watching:
+            await self._send_all(scope, send)
+
+    async def _send_all(self, scope: Scope, send: Send) -> None:
         after = _event_id(self._http_request.raw.headers.get("last-event-id", ""))
         subscription = self._feed.subscribe(after, only_views=self._convert is not None)
         self._watchers.add(subscription)

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from aileron_tui import __version__
+from aileron_tui.core.alerts import AlertChannel
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -29,6 +30,7 @@ from aileron_tui.gate.installed_bundle import action_json, folder_state, install
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion, known_call
+from aileron_tui.gate.presence import Presence
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
@@ -96,6 +98,16 @@ class Gate:
         """The events that approvers watch."""
         return self._gate_state.feed
 
+    @property
+    def presence(self) -> Presence:
+        """Who is at which surface."""
+        return self._gate_state.presence
+
+    def use_channels(self, channels: Iterable[AlertChannel], page_url: str = "") -> None:
+        """Sends alerts to these channels too. They say that requests can be answered at `page_url`, if there is one."""
+        self._gate_state.alerts.use_channels(channels)
+        self._gate_state.page_url = page_url
+
     async def start(self) -> None:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
         state, setup = self._gate_state, self._gate_state.setup
@@ -118,6 +130,7 @@ class Gate:
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
             await self._agents.add_default()
             self._rules.current()
+            state.alerts.started()
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
@@ -128,6 +141,7 @@ class Gate:
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
         state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
+        state.spawn(state.periodically("alerting people", 0, state.alerts.work))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
         state.spawn(state.periodically("checking for silent doors", _DOOR_CHECK_SECONDS, self._permissions.check_doors))
         state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
@@ -140,6 +154,7 @@ class Gate:
         state = self._gate_state
         state.feed.close()
         await state.stop_background_work(self._op_runner.tasks, _STOP_SECONDS)
+        await state.alerts.close()
         await self._ends.try_once_more(_CLOSE_SECONDS)
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
@@ -335,6 +350,12 @@ class Gate:
         waiting = list(self._gate_state.pending())
         self._gate_state.spawn(self._requests.record_shown(waiting, surface))
         return len(waiting)
+
+    def report_presence(self, who: object, name: str, surface: str, *, awake: bool, reading: str = "") -> None:
+        """Notes whether somebody is at a surface, and which request they read, if it waits."""
+        request = self._gate_state.find(reading)
+        is_waiting = request is not None and request.is_waiting
+        self.presence.report(who, name, surface, awake=awake, reading=reading if is_waiting else "")
 
     def approvers(self) -> Approvers:
         """Returns the current approvers."""

@@ -21,6 +21,7 @@ from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
 from aileron_tui.files.config import Config
 from aileron_tui.gate.agent_shares import AgentShares, Share
+from aileron_tui.gate.alert_router import AlertRouter
 from aileron_tui.gate.asking_limit import AskingLimit
 from aileron_tui.gate.call_inputs import effect_of
 from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn, connector_names
@@ -30,6 +31,7 @@ from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.http_limits import AgentBuckets
 from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.gate.presence import Presence
 from aileron_tui.gate.sandbox_threads import PoolSize, SandboxThreads, ThreadUse
 from aileron_tui.ledger.errors import ResultsUnusable
 from aileron_tui.ledger.request_deadline import RequestDeadline
@@ -125,7 +127,10 @@ class GateState:
         self._latest_time = clock()
         self.health = GateHealth()
         self.outbox_thread = ThreadPoolExecutor(1, thread_name_prefix="outbox")
-        self.feed = EventFeed(self.encoded_list)
+        self.feed = EventFeed(self.encoded_list, self._readers)
+        self.presence = Presence(self.feed.publish)
+        self.alerts = AlertRouter(self)
+        self.page_url = ""  # where requests can be answered in a browser
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
@@ -168,6 +173,9 @@ class GateState:
                 log.error("%s cannot be shown", request.id, exc_info=error)
         return b'{"items":[%b]}' % b",".join(items)
 
+    def _readers(self) -> JsonObject:
+        return self.presence.readers()
+
     def add(self, request: GateRequest) -> None:
         """Adds an open request."""
         self.open_requests[request.id] = request
@@ -185,9 +193,15 @@ class GateState:
         for timer in self._timers.pop(request.id, ()):
             timer.cancel()
 
+    def settle(self, request: GateRequest) -> None:
+        """Ends everything that waits for the answer to a request, because there is one, or there will be none."""
+        self.cancel_timers(request)
+        self.presence.settled(request.id)
+        self.alerts.settled(request.id)
+
     def remove(self, request: GateRequest) -> None:
         """Removes a request from the open requests."""
-        self.cancel_timers(request)
+        self.settle(request)
         if self.open_requests.pop(request.id, None) is None:
             return
         if self.open_by_call.get(request.fingerprint) is request:

@@ -103,7 +103,7 @@ class OpRunner:
         task = self._gate_state.spawn(self._run(request, execution_future))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
-        self._gate_state.cancel_timers(request)
+        self._gate_state.settle(request)
         if not request.rule:
             self._gate_state.announce(request)
 

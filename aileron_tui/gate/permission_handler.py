@@ -133,7 +133,7 @@ class PermissionHandler:
         """A tool call was approved, which is recorded: the agent may have the answer now."""
         state = self._gate_state
         request.state = RequestState.APPROVED
-        state.cancel_timers(request)
+        state.settle(request)
         resumable = request.door is not None and request.door.resumable
         seconds = _RESUMING_SECONDS if resumable else _COLLECTION_SECONDS
         state.schedule(request, seconds, lambda: state.spawn(self._withdraw_uncollected(request)))

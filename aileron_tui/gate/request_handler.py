@@ -250,6 +250,7 @@ class RequestHandler:
         gate_state = self._gate_state
         request.recorded.set_result(None)
         gate_state.feed.publish("pending", gate_state.encoded_request(request))
+        gate_state.alerts.opened(request)
         left = gate_state.seconds_left(request)
         half = (request.expires_at - request.asked_at).total_seconds() / 2
         self._start_timers(request, left, left - half)
@@ -270,6 +271,7 @@ class RequestHandler:
         self._gate_state.cancel_timers(request)
         left = self._gate_state.seconds_left(request)
         self._start_timers(request, left, left / 2)
+        self._gate_state.alerts.extended(request.id)
         self._gate_state.announce(request)
 
     def expire_if_late(self, request: GateRequest) -> None:
@@ -408,13 +410,15 @@ class RequestHandler:
         gate_state.spawn(self.refresh_preview(request))
 
     async def record_shown(self, requests: Sequence[GateRequest], surface: str = "") -> None:
-        """Records that requests were shown; does nothing if there are no watchers."""
+        """Records that requests were shown, and who was alerted first; not that they were if there are no watchers."""
+        alerts = self._gate_state.alerts
         if not surface and not self._gate_state.feed.watched:
+            alerts.not_shown(requests)
             return
         drafts: list[EntryDraft] = []
         for request in requests:
             if request.state is RequestState.PENDING:
-                body: JsonObject = {"digest": request.digest}
+                body: JsonObject = {"digest": request.digest, **alerts.shown(request)}
                 drafts.append(EntryDraft(EntryKind.SHOWN, body | {"surface": surface} if surface else body, request.id))
         if drafts:
             await self._gate_state.recorder.record(*drafts)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Final, NoReturn, TypeAlias
 
 from aileron_tui.core.values import dataclass
+from aileron_tui.files.secret_command import SecretCommandError, command_output
 from aileron_tui.sandbox.failure import TIMEOUT, Boundary, CallRefused, Failure, FailureKind
-from aileron_tui.sandbox.secret_command import SecretCommandError, command_output
 
 _CACHE_SECONDS: Final = 30.0
 

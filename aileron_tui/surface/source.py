@@ -89,6 +89,14 @@ class CalledByAgents(Protocol):
         """How they call it, None if only its owner knows."""
 
 
+@runtime_checkable
+class TakesPresence(Protocol):
+    """A source that decides whom to alert, and so wants to know who is there."""
+
+    def report_presence(self, *, awake: bool, reading: str) -> None:
+        """Says whether somebody is at this surface, and the id of the request they read, "" if none."""
+
+
 def call_hint_of(source: object) -> "CallHint | None":
     """How agents call a source, None if that is not known."""
     return source.call_hint if isinstance(source, CalledByAgents) else None

@@ -161,10 +161,12 @@ def call(home: Home, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def ask(call: Any, draft: str = "r-12345") -> str:
-    """An agent's call that waits; its request's id."""
+    """An agent's call that waits, with its preview; its request's id."""
     said = call("run", "send-draft", "--arg", f"draft_id={draft}")
     assert (said.code, said.json["status"]) == (75, "pending_approval")
-    return str(said.json["approval_id"])
+    id_ = str(said.json["approval_id"])
+    assert call("show", id_).code == 0  # waits for the preview
+    return id_
 
 
 def test_ask_look_approve_collect(call: Any, home: Home) -> None:

@@ -326,7 +326,6 @@ def test_bad_files(lint: Lint, tmp_path: Path, data: bytes, rule: str, line: int
     assert len(out) < 10_000
 
 
-@pytest.mark.timeout(30)
 def test_a_file_with_thousands_of_errors(lint: Lint, tmp_path: Path) -> None:
     file = write(tmp_path, FRONT.format("".join(f"key{number} = 1\n" for number in range(20_000))))
     document = json.loads(lint("--json", file).out)
@@ -334,7 +333,6 @@ def test_a_file_with_thousands_of_errors(lint: Lint, tmp_path: Path) -> None:
     assert document["findings"][19_999]["line"] == 20_001
 
 
-@pytest.mark.timeout(60)
 def test_special_files(lint: Lint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("dangling.md").symlink_to("nowhere")
@@ -386,7 +384,6 @@ def test_what_may_not_be_read(lint: Lint, bundle: Path) -> None:
         (bundle / "actions").chmod(0o700)
 
 
-@pytest.mark.timeout(60)
 def test_ten_thousand_files(lint: Lint, tmp_path: Path) -> None:
     text = """+++
 name = "a{0}"
@@ -402,7 +399,6 @@ execute = [{{ id = "x", connector = "local://acme/x", op = "x" }}]
     assert lint(tmp_path).out.endswith("10,000 files checked: 1 error\n")
 
 
-@pytest.mark.timeout(60)
 def test_thousands_of_paths(lint: Lint, tmp_path: Path) -> None:
     files = [write(tmp_path, FRONT.format("naem = 1"), f"{number}.md") for number in range(1000)]
     document = json.loads(lint("--json", *files).out)

@@ -25,7 +25,7 @@ def async_test(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
     @functools.wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         async def timed() -> None:
-            await asyncio.wait_for(test(*args, **kwargs), 60)
+            await asyncio.wait_for(test(*args, **kwargs), 240)
 
         asyncio.run(timed())
 

@@ -60,7 +60,7 @@ def test_a_watcher_sees_everything_in_order(env: GateEnv) -> None:
         async with served_gate(env) as served, watching(served) as stream:
             assert stream.response.headers["content-type"].startswith("text/event-stream")
             assert stream.response.headers["x-accel-buffering"] == "no"
-            assert (await stream.event())[1:] == ("snapshot", {"items": []})
+            assert (await stream.event())[1:] == ("snapshot", {"items": [], "readers": {}})
             id_ = (await served.agent.post(SEND, json=DRAFT)).json()["approval_id"]
             first = await stream.event()
             assert (first[1], first[2]["id"], first[2]["preview_state"]) == ("pending", id_, "fetching")

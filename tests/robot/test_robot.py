@@ -1,4 +1,7 @@
-"""The robot operator on the real console: what it read is what ran, and what the screen says is what happened."""
+"""The robot operator on the real console: what it read is what ran, and what the screen says is what happened.
+
+It uses all processors, so its runs do not share them with other tests.
+"""
 
 import os
 from pathlib import Path
@@ -11,7 +14,7 @@ from tests.robot.runs import Figures, Key, keys_of, lint, run_all
 CASES = 12 * len(FAMILIES)
 """Enough to have every kind of case of each family."""
 SECONDS = 900
-"""For a machine that is busy with other tests; two quiet processors take two or three minutes."""
+"""For a slow machine; two processors take two or three minutes."""
 
 
 def run(wanted: list[Key], broken: str = "") -> Figures:
@@ -23,6 +26,7 @@ def test_every_generated_bundle_passes_lint(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.timeout(SECONDS)
 def test_nothing_differs_from_the_screen() -> None:
     wanted = keys_of(sorted(FAMILIES), CASES)
@@ -33,6 +37,7 @@ def test_nothing_differs_from_the_screen() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize(("broken", "family"), [("overlay", "collisions"), ("never fetch again", "changed-outside")])
 def test_a_broken_gate_is_found(broken: str, family: str) -> None:

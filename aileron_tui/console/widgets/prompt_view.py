@@ -1,6 +1,6 @@
 """The prompt: everything the operator is shown about a request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import ClassVar, Final
 
@@ -32,8 +32,11 @@ from aileron_tui.core.daemon_kinds import FILLED_IN
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
+from aileron_tui.core.visible_text import cells
 
 _LOW_HEIGHT: Final = 16
+_FOOT_GAP: Final = 2
+_PARTS: Final = 5
 _EMPTY: Final = Content("")
 _NO_AGE: Final = (None, "")
 _FOLDABLE: Final = frozenset({"asker", "asker-details", "runs", "runs-details"})
@@ -72,7 +75,7 @@ class PromptView(CachedWidget, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self.ready = False
+        self._is_built = False
         self._progress = ReadingProgress()
         self._recorder = ReadingRecorder(self, self._progress, self._shown_version, self._report_progress)
         self._reported: tuple[str, Unread, bool] = ("", Unread(0), False)
@@ -88,6 +91,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
         self._age: tuple[Request | None, str] = _NO_AGE
         self._quotes = PromptQuotes()
+        self._reading: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
         """A fixed title, and below it the scrolling body."""
@@ -114,11 +118,11 @@ class PromptView(CachedWidget, can_focus=True):
 
     def on_mount(self) -> None:
         """Starts to watch the scroll position, and shows the request that was set before mounting."""
-        if len(self.query("#prompt-body, #prompt-foot")) < 2:
+        if len(self.children) < _PARTS:
             return  # the console is being closed while it is still being built
         for attribute in ("scroll_y", "virtual_size"):
             self.watch(self._body, attribute, self._update_progress, init=False)
-        self.ready = True
+        self._is_built = True
         request, note = self._show_when_ready
         self.show(request, note=note)
         self.post_message(self.Ready())
@@ -129,6 +133,13 @@ class PromptView(CachedWidget, can_focus=True):
         height = self.outer_size.height + self.screen.has_class("-banner")
         self.set_class(height < _LOW_HEIGHT, "low")
         self._fit_to_size()
+
+    def show_reading(self, forms: Sequence[str]) -> None:
+        """Says below the request who is reading it at another surface, in the longest form that fits. Nothing moves."""
+        if tuple(forms) != self._reading:
+            self._reading = tuple(forms)
+            if self.ready:
+                self._update_progress()
 
     def show(self, request: Request | None, *, note: Content | None = None) -> None:
         """Shows this request, or that none is waiting; for an edited request, also what was changed."""
@@ -157,6 +168,11 @@ class PromptView(CachedWidget, can_focus=True):
                 self._progress.restart()
                 self._body.scroll_to(y=0, animate=False)
         self._draw(note)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the prompt can be shown: it is built, and not being closed."""
+        return self._is_built and len(self.children) == _PARTS
 
     @property
     def request(self) -> Request | None:
@@ -235,7 +251,9 @@ class PromptView(CachedWidget, can_focus=True):
             return
         below, counted = body.below, self._quotes.are_counted
         text = f"{'' if counted else 'at least '}{below:,} more line{'' if below == 1 else 's'} ↓" if below else ""
-        self._line("prompt-foot").show(_EMPTY, trusted(text, STRONG))
+        room = self._line("prompt-foot").size.width - len(text) - _FOOT_GAP
+        fitting = (form for form in self._reading if cells(form) <= room)
+        self._line("prompt-foot").show(trusted(next(fitting, ""), MUTED), trusted(text, STRONG))
         self._recorder.check_after_refresh()
 
     # scrolling and folding

@@ -11,8 +11,8 @@ from typing import Final
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import PrivateFileError, read_private
+from aileron_tui.files.secret_command import SecretCommandError, command_output
 from aileron_tui.runtime.errors import NoGate
-from aileron_tui.sandbox.secret_command import SecretCommandError, command_output
 
 START: Final = "Start it with `opencode serve`."
 USERNAME: Final = "opencode"
