@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp mcp-servers frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
+.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -81,6 +81,9 @@ mcp: $(READY) ## try real MCP clients from PyPI and npm with the MCP server; ins
 
 mcp-servers: $(READY) ## try real MCP servers from the npm registry and PyPI; installs them into .mcp-servers
 	@$(BIN)/python -m tests.mcp_servers
+
+notifications: $(READY) ## try notifications on a real desktop without a screen; installs its programs with apt-get
+	@$(BIN)/python -m tests.notifications
 
 connectors: $(READY) ## rebuild the sample connectors reproducibly and update their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock

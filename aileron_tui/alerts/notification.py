@@ -65,13 +65,14 @@ class NotificationChannel:
         self._probe: Future[str] | None = None
         self._probed_at = 0.0
         self._closed = False
+        self._missing = missing_library()
 
     async def unavailable(self) -> str:
         """Why no notification can be shown: no library, no bus, no service, or one that does not answer."""
         if self._closed:
             return "notifications are closed"
-        if missing := missing_library():
-            return missing
+        if self._missing:
+            return self._missing
         now = time.monotonic()
         if self._probe is None or (self._probe.done() and now - self._probed_at > _PROBE_SECONDS):
             self._probe, self._probed_at = self._started().probe(), now
@@ -88,7 +89,7 @@ class NotificationChannel:
         with self._lock:
             if alert.id in self._waiting or len(self._waiting) < MOST_KEPT:
                 self._waiting[alert.id] = alert
-        if not self._closed and not missing_library():
+        if not self._closed and not self._missing:
             self._started().wake()
 
     async def clear(self, id_: str) -> None:

@@ -4,6 +4,7 @@ The format version is in the payload and in the payload type, and the signature 
 differs from that of its type is refused.
 """
 
+import hashlib
 import re
 from enum import StrEnum
 from typing import Final
@@ -19,6 +20,10 @@ PAYLOAD_TYPES: Final = {
     2: "application/vnd.aileron.decision.v2+json",
 }
 PAYLOAD_TYPE: Final = PAYLOAD_TYPES[VERSION]
+
+CHALLENGE_NONCE_SIZE: Final = 32
+CHALLENGE_SIZE: Final = 64
+"""The size of what a security key is asked to sign, in bytes: a nonce and a hash."""
 
 _ANY_TYPE: Final = re.compile(r"application/vnd\.aileron\.decision\.v([1-9][0-9]{0,8})\+json", re.ASCII)
 _LIMITS: Final = JsonLimits(size=1024 * 1024, depth=32, count=20_000)
@@ -131,3 +136,13 @@ def pae(payload_type: str, payload: bytes) -> bytes:
     """DSSE's pre-authentication encoding. It includes both lengths, so type and payload cannot be confused."""
     name = payload_type.encode()
     return b"DSSEv1 %d %b %d %b" % (len(name), name, len(payload), payload)
+
+
+def challenge(signed: bytes, nonce: bytes) -> bytes:
+    """What a security key is asked to sign: a nonce of 32 bytes, and the hash of the bytes that other keys sign.
+
+    `signed` is what `pae` returns, so the hash covers the type, the verdict and everything else in the statement.
+    """
+    if len(nonce) != CHALLENGE_NONCE_SIZE:
+        raise ValueError(f"a nonce of {len(nonce)} bytes")
+    return nonce + hashlib.sha256(signed).digest()

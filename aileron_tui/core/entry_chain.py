@@ -141,6 +141,8 @@ class Damage(StrEnum):
     SIGNATURE = "the signed decision is not valid"
     HEAD = "the decision was signed over another history"
     KEY = "the key was not allowed to decide at that time"
+    KEY_CHANGE = "the keys that may approve were changed without a valid signature, or the entry is not valid"
+    COPIED = "a security key signed that may have been copied"
     AGENT = "the agent was changed without a valid signature"
     RULE = "the rule was changed without a valid signature, or it does not answer this request"
     REPEATED = "a request ran more than once, or without an approval"

@@ -9,6 +9,7 @@ class EntryKind(StrEnum):
     `TOLD` is a daemon's report about a request that it runs itself; it never counts as an approval given here.
     `EDITED` is a daemon's report that a call was edited before it was approved elsewhere; it does not contain the edit.
     `RULED` says that a rule answered a request; the rule itself is in the entry `RULE_MADE`.
+    `DENIED_UNSIGNED` is a denial without a signature, given where no key is at hand. No approval can be like this.
     `HANDED_OVER` says that the agent's own program may execute a tool call now; its report of the outcome may follow.
     `UNASKED` says that a program reported a tool call that it had not asked about, in a session that asks otherwise.
     `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
@@ -19,6 +20,7 @@ class EntryKind(StrEnum):
     PREVIEWED = "preview.fetched"
     SHOWN = "prompt.shown"
     DECIDED = "decision.made"
+    DENIED_UNSIGNED = "denial.recorded"
     REFUSED = "decision.refused"
     RUNNING = "op.started"
     HANDED_OVER = "tool.handed_over"

@@ -1,6 +1,10 @@
 """One row of the history."""
 
+from typing import Final
+
 from aileron_tui.core.values import dataclass
+
+_PLACES: Final = {"page": "on the page", "notification": "in a notification"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +14,8 @@ class HistoryRecord:
     `agent` is the name of the agent's token, and `says` is what the agent called itself. `agent` is empty if only the
     latter is known: for a daemon's request, and before agents had tokens of their own. `kind` and `daemon` are empty
     for a request of a gate. `edited` means that the inputs were changed before the call was approved. `rule` is the
-    rule that answered the request, and then `signer` is the key that signed the rule.
+    rule that answered the request, and then `signer` is the key that signed the rule. `signer` is empty if the answer
+    was not signed.
     """
 
     seq: int
@@ -36,8 +41,15 @@ class HistoryRecord:
     rule: str = ""
 
     @property
+    def unsigned_denial(self) -> bool:
+        """Whether the request was denied here without a signature."""
+        return self.outcome == "denied" and not self.signer and not self.daemon and bool(self.decided)
+
+    @property
     def answered(self) -> str:
         """How the request was answered, in a few words: the surface, or which rule did it."""
+        if self.unsigned_denial:
+            return f"denied {_PLACES.get(self.surface, f'on {self.surface}')}, without a signature"
         if not self.rule:
             return self.surface
         return f"{'denied' if self.outcome == 'denied' else 'allowed'} by a rule ({self.rule})"

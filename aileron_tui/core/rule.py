@@ -108,6 +108,11 @@ def is_rule_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def allows_high_risk(rule: Rule) -> bool:
+    """Whether a rule can allow a call of high risk."""
+    return rule.verdict is RuleVerdict.ALLOW and rule.risk is RiskLevel.HIGH
+
+
 def rule_problem(rule: Rule) -> str:
     """Why a rule is not valid in itself, in words, or "" if it is."""
     allows, is_tool = rule.verdict is RuleVerdict.ALLOW, rule.kind is CallKind.TOOL

@@ -18,7 +18,8 @@ from aileron_tui.core.values import dataclass
 if TYPE_CHECKING:
     from aileron_tui.core.risk import RiskRule
 
-HIGH_RISK: Final = ("confirm", "type", "passphrase")
+SECURITY_KEY: Final = "key"
+HIGH_RISK: Final = ("confirm", "type", "passphrase", SECURITY_KEY)
 DAEMON: Final = "daemon"
 GATE: Final = "gate"
 OPENCODE: Final = "opencode"
@@ -69,8 +70,8 @@ class Policy:
     )
     high_risk: str = key(
         "confirm",
-        "How to confirm an approval at high risk: press `y`, type the action's name, or enter the passphrase of "
-        "the signing key.",
+        "How to confirm an approval at high risk: press `y`, type the action's name, enter the passphrase of "
+        "the signing key, or touch a security key. With `key`, the gate refuses every other approval at high risk.",
         '"type"',
         choices=HIGH_RISK,
     )

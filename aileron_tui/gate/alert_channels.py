@@ -1,11 +1,10 @@
 """The channels that a gate sends alerts to, such as notifications: which can be used, and what they were sent."""
 
 import asyncio
-import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from aileron_tui.core.alert_routing import NEVER
 from aileron_tui.core.alerts import Alert, AlertChannel
@@ -13,12 +12,8 @@ from aileron_tui.core.summary import summary, summary_line
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from aileron_tui.gate.gate_request import GateRequest
-    from aileron_tui.gate.gate_state import GateState
+from aileron_tui.gate.gate_request import GateRequest
+from aileron_tui.gate.gate_state import GateState, log
 
 MOST_SENT: Final = 1000
 """Waiting requests that one channel is told about; it hears of more only as a number."""
@@ -31,8 +26,6 @@ _CALL_SECONDS: Final = 10.0
 _SUMMARY_WIDTH: Final = 160
 _NAME_WIDTH: Final = 60
 _TURN: Final = 20
-
-log: Final = logging.getLogger("aileron_tui.gate")
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +42,7 @@ class _Known:
 class AlertChannels:
     """Calls channels so that nothing they do can harm the gate: no error leaves this class, and no call lasts long."""
 
-    def __init__(self, channels: Iterable[AlertChannel], gate_state: "GateState") -> None:
+    def __init__(self, channels: Iterable[AlertChannel], gate_state: GateState) -> None:
         self._gate_state = gate_state
         self._known = {channel.name: _Known(channel) for channel in channels}
 
@@ -85,7 +78,7 @@ class AlertChannels:
             log.warning("no %s can be sent: %s", name, inline(known.why))
         return known.why
 
-    async def alert(self, name: str, requests: Sequence["GateRequest"]) -> None:
+    async def alert(self, name: str, requests: Sequence[GateRequest]) -> None:
         """Sends alerts about requests."""
         known, waiting = self._known[name], sum(1 for _ in self._gate_state.pending())
         for number, request in enumerate(requests, 1):
@@ -114,14 +107,14 @@ class AlertChannels:
         """Ends all channels, which take back what they have sent."""
         await asyncio.gather(*(self._call(known, known.channel.close()) for known in self._known.values()))
 
-    async def _call(self, known: _Known, work: "Coroutine[Any, Any, None]") -> None:
+    async def _call(self, known: _Known, work: Coroutine[Any, Any, None]) -> None:
         try:
             async with asyncio.timeout(_CALL_SECONDS):
                 await work
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # whatever it is, it ends here
             log.error("the %s failed", known.channel.name, exc_info=error)
 
-    def _alert(self, request: "GateRequest", waiting: int) -> Alert:
+    def _alert(self, request: GateRequest, waiting: int) -> Alert:
         return Alert(
             request.id,
             summary_line(summary(request.prompt), _SUMMARY_WIDTH),

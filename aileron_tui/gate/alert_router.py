@@ -7,9 +7,8 @@ the requests it was about are looked at again. `core/alert_routing.py` decides; 
 
 import asyncio
 import heapq
-import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aileron_tui.core.alert_routing import (
     ATTACHED,
@@ -29,13 +28,9 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate.alert_announcements import AlertAnnouncements
 from aileron_tui.gate.alert_channels import AlertChannels
+from aileron_tui.gate.gate_request import GateRequest
+from aileron_tui.gate.gate_state import GateState, log
 from aileron_tui.ledger.store import EntryDraft
-
-if TYPE_CHECKING:
-    from aileron_tui.gate.gate_request import GateRequest
-    from aileron_tui.gate.gate_state import GateState
-
-log: Final = logging.getLogger("aileron_tui.gate")
 
 START_SECONDS: Final = 3.0
 """How long after its start a gate waits for surfaces to connect again before it alerts anybody else."""
@@ -51,7 +46,7 @@ _RETRY_SECONDS: Final = 5.0
 class _Routed:
     """A waiting request and its route. `first` is the first step until it is recorded; `due` is the valid due time."""
 
-    request: "GateRequest"
+    request: GateRequest
     route: AlertRoute
     due: float = NEVER
     first: AlertStep | None = None
@@ -60,7 +55,7 @@ class _Routed:
 class AlertRouter:
     """Routes the alerts of one gate. Must only be used from its event loop."""
 
-    def __init__(self, gate_state: "GateState") -> None:
+    def __init__(self, gate_state: GateState) -> None:
         surfaces = gate_state.setup.config.surfaces
         self._gate_state = gate_state
         self._order = AlertOrder.of(surfaces.order, surfaces.share)
@@ -93,7 +88,7 @@ class AlertRouter:
 
     # what happens to requests
 
-    def opened(self, request: "GateRequest") -> None:
+    def opened(self, request: GateRequest) -> None:
         """A request waits now. A surface that is there is alerted at once."""
         routed = self._routes[request.id] = _Routed(request, AlertRoute((), self._now()))
         self._first_step(routed)
@@ -111,7 +106,7 @@ class AlertRouter:
         """Somebody has extended the deadline of a request."""
         self._read(id_, self._gate_state.presence.is_read(id_))
 
-    def shown(self, request: "GateRequest") -> JsonObject:
+    def shown(self, request: GateRequest) -> JsonObject:
         """What the entry about showing a request says about the first alert, if no entry has said that yet."""
         routed = self._routes.get(request.id)
         if routed is None:
@@ -122,7 +117,7 @@ class AlertRouter:
             return {}
         return {"alerted": first.to, **({"alert_reason": first.reason} if first.reason else {})}
 
-    def not_shown(self, requests: Iterable["GateRequest"]) -> None:
+    def not_shown(self, requests: Iterable[GateRequest]) -> None:
         """No entry says that these requests were shown, so an entry of its own says who was alerted."""
         for request in requests:
             routed = self._routes.get(request.id)
@@ -130,6 +125,10 @@ class AlertRouter:
                 self._note(routed, routed.first)
                 routed.first = None
                 self._woken.set()
+
+    def alerted_at(self, surface: str) -> frozenset[str]:
+        """The waiting requests that a surface has been alerted to."""
+        return frozenset(id_ for id_, routed in self._routes.items() if surface in routed.route.alerted)
 
     # rounds
 

@@ -102,7 +102,16 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
         "A signed statement (DSSE).",
         payload=text("The statement as Base64."),
         payloadType=text(),
-        signatures=several(record("keyid sig", keyid=text(), sig=text())),
+        signatures=several(
+            record(
+                "keyid sig",
+                "Exactly one. Of a security key or passkey it also has the assertion.",
+                keyid=text(),
+                sig=text(),
+                authenticatorData=text("What the security key says about itself, as Base64."),
+                clientDataJSON=text("What it was asked to sign, as Base64."),
+            )
+        ),
     ),
     "Permission": record(
         "status approval_id",

@@ -20,6 +20,7 @@ from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
 from aileron_tui.signing.approvers import Approver, Approvers
+from aileron_tui.signing.public_key import PublicKey
 from aileron_tui.signing.session_proof import session_proof
 
 CHALLENGE_SECONDS: Final = 60
@@ -170,4 +171,4 @@ def _signature_valid(approver: Approver, signature: str, data: bytes) -> bool:
         raw = base64.b64decode(signature.encode("ascii"), validate=True)
     except (binascii.Error, ValueError):
         return False
-    return approver.public.accepts(raw, data)
+    return isinstance(approver.public, PublicKey) and approver.public.accepts(raw, data)

@@ -55,9 +55,11 @@ class DeadlineHandler:
         if state.is_late(request):
             return self._decisions.too_late(request)
         try:
-            extension, approver = verify_extension(
+            extension, approver, said = verify_extension(
                 envelope, self._decisions.approvers(), instance=state.instance, request=request.id
             )
+            if said:
+                self._decisions.check.check_assertion(approver.public.fingerprint, said)
         except EnvelopeRefused as refused:
             detail = clip(inline(refused.detail), _MAX_DETAIL_LENGTH)
             log.warning("an extension of %s was refused: %s: %s", request.id, refused.reason.value, detail)

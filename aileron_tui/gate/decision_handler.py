@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from typing import Final
 
-from aileron_tui.core.decision import Statement, Verdict, read_statement
+from aileron_tui.core.decision import read_statement
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
@@ -20,6 +20,7 @@ from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
+from aileron_tui.gate.decision_check import DecisionCheck
 from aileron_tui.gate.gate_request import Edit, FetchedPreview, GateRequest, PreviewState
 from aileron_tui.gate.gate_state import OUTBOX, GateState, log
 from aileron_tui.gate.op_runner import OpRunner
@@ -29,7 +30,7 @@ from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.signing.approvers import Approvers
-from aileron_tui.signing.envelope import check_decision, opened, read_envelope
+from aileron_tui.signing.envelope import read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 
 _MAX_DETAIL_LENGTH: Final = 300
@@ -59,15 +60,11 @@ class DecisionHandler:
         self._op_runner = op_runner
         self._permissions = permissions
         self._agents = agents
-        self._cached_approvers = (-1, Approvers())
-        self._last_opened: tuple[Json, Approvers, Statement] | None = None
+        self.check = DecisionCheck(gate_state)
 
     def approvers(self) -> Approvers:
         """Returns the current approvers; another process may have just enrolled or revoked a key."""
-        changed = self._gate_state.reader.last_key_change()
-        if changed != self._cached_approvers[0]:
-            self._cached_approvers = changed, Approvers.of(self._gate_state.reader.key_changes())
-        return self._cached_approvers[1]
+        return self.check.approvers()
 
     async def refresh(self, id_: str, body: JsonObject) -> Reply:
         """Fetches the preview again, or builds the prompt for an edited call."""
@@ -122,7 +119,7 @@ class DecisionHandler:
         if request.state is not RequestState.PENDING:
             return self.not_pending(request.id)
         if request.call is not before:
-            return self._prompt_changed(request, self._gate_state.request_json(request))
+            return self.prompt_changed(request)
         prompt = request.prompt_for(call, fetched.result if fetched else None)
         request.edit = Edit(edits, call, prompt, fetched)
         return Reply(200, {"item": self._edited_request_json(request, prompt)})
@@ -159,7 +156,7 @@ class DecisionHandler:
             if request.state is not RequestState.PENDING:
                 return self._repeated(request, decision)
             if decision.edits is not None and (request.edit is None or request.edit.edits != decision.edits):
-                return self._prompt_changed(request, self._gate_state.request_json(request))
+                return self.prompt_changed(request)
             return await self._apply(request, decision)
 
     async def decide_batch(self, body: JsonObject) -> Reply:
@@ -227,7 +224,7 @@ class DecisionHandler:
     async def _refused(self, request: GateRequest, decision: SubmittedDecision, digest: str) -> Reply | None:
         """Verifies a decision; returns the reply that refuses it, or None if it is valid now for this digest."""
         try:
-            self._verify(request, decision, digest)
+            self.check.check(request, decision, digest)
         except EnvelopeRefused as refused:
             return await self._refuse(request, refused)
         return None
@@ -249,6 +246,7 @@ class DecisionHandler:
             return replies.error(403, "not_admitted", str(error))
         except AileronError as error:
             return replies.not_recorded(error)
+        self.check.used(decision)
         request.decision, request.reason = decision.envelope, decision.reason
         self._gate_state.feed.publish("resolved", self._resolved_event(request, decision))
         if decision.approved:
@@ -299,14 +297,14 @@ class DecisionHandler:
             return self._prompt_changed(request, self._edited_request_json(request, request.edit.prompt))
         request.fetched, request.revision = fetched, request.revision + 1
         self._gate_state.feed.publish("updated", self._gate_state.encoded_request(request))
-        return self._prompt_changed(request, self._gate_state.request_json(request))
+        return self.prompt_changed(request)
 
     async def _tool_changed(self, request: GateRequest, tool: ResolvedTool, edit: Edit | None) -> Reply | None:
         """Looks again at the files that a tool call names; returns a reply if what is shown has changed."""
         try:
             if edit is None:
                 changed = await self._permissions.look_again(request, tool)
-                return self._prompt_changed(request, self._gate_state.request_json(request)) if changed else None
+                return self.prompt_changed(request) if changed else None
             call = await self._permissions.resolve_edited(request, edit.call.args)
         except AileronError as error:
             return replies.not_recorded(error)
@@ -325,30 +323,6 @@ class DecisionHandler:
             or activity.changes(request.connector.name) != shown.changes
         )
 
-    def _verify(self, request: GateRequest, decision: SubmittedDecision, digest: str) -> None:
-        """Verifies the envelope, and checks that the unsigned fields around it match."""
-        statement = self._opened(decision.envelope)
-        check_decision(
-            statement,
-            now=self._gate_state.clock(),
-            instance=self._gate_state.instance,
-            request=request.id,
-            digest=digest,
-            seen_nonce=self._gate_state.reader.nonce_used,
-        )
-        signed = (statement.verdict is Verdict.APPROVE, statement.reason, statement.edits)
-        if signed != (decision.approved, decision.reason, decision.edits):
-            raise EnvelopeRefused(RefusalReason.MALFORMED, "the signed statement differs from the fields around it")
-        if (statement.action, statement.connector) != (request.name, request.connector.hash):
-            raise EnvelopeRefused(RefusalReason.MALFORMED, "the signed statement is for another action or connector")
-
-    def _opened(self, envelope: Json) -> Statement:
-        """The signed statement. An approval is checked twice, but its signature only once for the same approvers."""
-        approvers, last = self.approvers(), self._last_opened
-        if last is None or last[0] is not envelope or last[1] is not approvers:
-            self._last_opened = last = envelope, approvers, opened(read_envelope(envelope), approvers)
-        return last[2]
-
     async def _refuse(self, request: GateRequest, refused: EnvelopeRefused) -> Reply:
         # The detail quotes what the client sent, which may be as long as a request body.
         detail = clip(inline(refused.detail), _MAX_DETAIL_LENGTH)
@@ -357,7 +331,7 @@ class DecisionHandler:
         with contextlib.suppress(AileronError):  # the decision is refused even if the refusal cannot be recorded
             await self._gate_state.recorder.record(EntryDraft(EntryKind.REFUSED, body, request.id))
         if refused.reason is RefusalReason.DIGEST_DIFFERS:
-            return self._prompt_changed(request, self._gate_state.request_json(request))
+            return self.prompt_changed(request)
         return replies.error(403, refused.reason.name.lower(), str(refused))
 
     def too_late(self, request: GateRequest) -> Reply:
@@ -371,6 +345,10 @@ class DecisionHandler:
         self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.WITHDRAWN, REVOKED))
         message = f"the request is withdrawn: {REVOKED}"
         return replies.error(409, "INVALID_STATE", message, state=RequestState.WITHDRAWN)
+
+    def prompt_changed(self, request: GateRequest) -> Reply:
+        """The reply to an answer to another prompt than the current one."""
+        return self._prompt_changed(request, self._gate_state.request_json(request))
 
     def _prompt_changed(self, request: GateRequest, item: Json) -> Reply:
         message = "the prompt is not the one that was signed; review it, then decide"
@@ -405,8 +383,8 @@ class DecisionHandler:
 
     def _answered_by(self, envelope: Json) -> JsonObject:
         """Where a recorded decision was made, and the name of the key that signed it."""
-        read, last = read_envelope(envelope), self._last_opened
-        statement = last[2] if last and last[0] is envelope else read_statement(read.payload)
+        read = read_envelope(envelope)
+        statement = read_statement(read.payload)
         approver = self.approvers().get(read.keyid)
         return {"surface": statement.surface, "by": approver.name if approver else ""}
 

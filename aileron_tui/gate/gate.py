@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aileron_tui import __version__
+from aileron_tui.core.alert_routing import PROMPT
 from aileron_tui.core.alerts import AlertChannel
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
@@ -16,10 +17,12 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp, utc_now
+from aileron_tui.core.unsigned_denial import UnsignedDenial
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
+from aileron_tui.gate.alert_router import AlertRouter
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.deadline_handler import DeadlineHandler
 from aileron_tui.gate.decision_handler import DecisionHandler
@@ -40,6 +43,7 @@ from aileron_tui.gate.rule_handler import RuleHandler
 from aileron_tui.gate.rule_registry import RuleRegistry
 from aileron_tui.gate.sandbox_threads import SandboxThreads
 from aileron_tui.gate.tool_resolver import ToolResolver
+from aileron_tui.gate.unsigned_denials import UnsignedDenials
 from aileron_tui.ledger.open_store import open_ledger, open_results, open_watching_reader
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -67,6 +71,7 @@ class Gate:
         self, setup: GateSetup, clock: Callable[[], datetime] = utc_now, boot_clock: BootClock | None = None
     ) -> None:
         self._gate_state = GateState(setup, clock, boot_clock)
+        self._gate_state.alerts = self._alerts = AlertRouter(self._gate_state)
         self._agents = AgentRegistry(self._gate_state)
         self._ends = RequestEnds(self._gate_state)
         self._requests = RequestHandler(self._gate_state, self._ends)
@@ -82,6 +87,7 @@ class Gate:
         self._decisions = DecisionHandler(
             self._gate_state, self._requests, self._op_runner, self._permissions, self._agents
         )
+        self._denials = UnsignedDenials(self._gate_state, self._requests, self._decisions)
         self._deadlines = DeadlineHandler(self._gate_state, self._requests, self._decisions, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
@@ -103,10 +109,14 @@ class Gate:
         """Who is at which surface."""
         return self._gate_state.presence
 
-    def use_channels(self, channels: Iterable[AlertChannel], page_url: str = "") -> None:
-        """Sends alerts to these channels too. They say that requests can be answered at `page_url`, if there is one."""
-        self._gate_state.alerts.use_channels(channels)
-        self._gate_state.page_url = page_url
+    def use_channels(self, channels: Iterable[AlertChannel]) -> None:
+        """Sends alerts to these channels too, unless the configuration leaves them out."""
+        self._alerts.use_channels(channels)
+
+    @property
+    def page_url(self) -> str:
+        """Where requests can be answered in a browser, "" if there is no page."""
+        return self._gate_state.page_url
 
     async def start(self) -> None:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
@@ -130,7 +140,7 @@ class Gate:
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
             await self._agents.add_default()
             self._rules.current()
-            state.alerts.started()
+            self._alerts.started()
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
@@ -141,7 +151,7 @@ class Gate:
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
         state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
-        state.spawn(state.periodically("alerting people", 0, state.alerts.work))
+        state.spawn(state.periodically("alerting people", 0, self._alerts.work))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
         state.spawn(state.periodically("checking for silent doors", _DOOR_CHECK_SECONDS, self._permissions.check_doors))
         state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
@@ -154,7 +164,7 @@ class Gate:
         state = self._gate_state
         state.feed.close()
         await state.stop_background_work(self._op_runner.tasks, _STOP_SECONDS)
-        await state.alerts.close()
+        await self._alerts.close()
         await self._ends.try_once_more(_CLOSE_SECONDS)
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
@@ -364,6 +374,30 @@ class Gate:
     async def decide(self, id_: str, body: JsonObject) -> Reply:
         """Accepts a signed decision."""
         return await self._decisions.decide(id_, body)
+
+    async def deny_unsigned(  # noqa: PLR0913  # the fields of the entry that records it
+        self, id_: str, *, digest: str, reason: str, surface: str, session: str, opened_by: str
+    ) -> Reply:
+        """Denies a request without a signature. `session` is the public id of a session, never its secret."""
+        return await self._denials.deny(id_, UnsignedDenial(digest, reason, surface, session, opened_by))
+
+    async def deny_from(self, id_: str, surface: str) -> None:
+        """Denies a request without a signature and without a session, as it is now; what does not wait is left."""
+        if request := self._gate_state.find(id_):
+            await self.deny_unsigned(id_, digest=request.digest, reason="", surface=surface, session="", opened_by="")
+
+    def prompt_turn(self) -> frozenset[str]:
+        """The requests for which it is the turn of the prompt, because nobody reacted before or nobody was there."""
+        return self._alerts.alerted_at(PROMPT)
+
+    def issue_challenge(self, signed: bytes) -> bytes:
+        """Returns a challenge for an assertion on the page over these signed bytes (`core/decision.py`)."""
+        return self._decisions.check.issue(signed)
+
+    def serve_page(self, origin: str) -> None:
+        """Says from which page assertions are accepted: `http://localhost:PORT`, or "" for none."""
+        self._decisions.check.page_origin = origin
+        self._gate_state.page_url = f"{origin}/page" if origin else ""
 
     async def decide_batch(self, body: JsonObject) -> Reply:
         """Accepts several signed decisions."""

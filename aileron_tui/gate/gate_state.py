@@ -3,12 +3,12 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -21,7 +21,6 @@ from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
 from aileron_tui.files.config import Config
 from aileron_tui.gate.agent_shares import AgentShares, Share
-from aileron_tui.gate.alert_router import AlertRouter
 from aileron_tui.gate.asking_limit import AskingLimit
 from aileron_tui.gate.call_inputs import effect_of
 from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn, connector_names
@@ -110,8 +109,29 @@ class GateSetup:
     keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
 
 
+class Alerting(Protocol):
+    """What alerts people to requests; it must hear of each that waits and of each that does not any more."""
+
+    def opened(self, request: GateRequest) -> None:
+        """A request waits now."""
+
+    def settled(self, id_: str) -> None:
+        """A request does not wait any more."""
+
+    def extended(self, id_: str) -> None:
+        """Somebody has extended the deadline of a request."""
+
+    def shown(self, request: GateRequest) -> JsonObject:
+        """What the entry about showing a request says about its first alert."""
+
+    def not_shown(self, requests: Iterable[GateRequest]) -> None:
+        """There is no entry about showing these requests."""
+
+
 class GateState:
     """The state of one gate. Must only be used from its event loop."""
+
+    alerts: Alerting
 
     installed: InstalledBundle
     recorder: LedgerRecorder
@@ -129,7 +149,6 @@ class GateState:
         self.outbox_thread = ThreadPoolExecutor(1, thread_name_prefix="outbox")
         self.feed = EventFeed(self.encoded_list, self._readers)
         self.presence = Presence(self.feed.publish)
-        self.alerts = AlertRouter(self)
         self.page_url = ""  # where requests can be answered in a browser
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}

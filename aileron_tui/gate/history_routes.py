@@ -16,6 +16,7 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.rule_answer import read_answer
+from aileron_tui.core.unsigned_denial import read_unsigned_denial
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_request import Refusal
 from aileron_tui.ledger import history_pages
@@ -41,6 +42,7 @@ _EVENT_TYPES: Final = {
     EntryKind.INTERRUPTED: ("execution.failed", "connector_runtime"),
     EntryKind.EXPIRED: ("approval.expired", "service"),
     EntryKind.WITHDRAWN: ("approval.withdrawn", "agent"),
+    EntryKind.FELL_BACK: ("approval.rerouted", "service"),
 }
 _FAILURE_CLASSES: Final = {
     EntryKind.EXPIRED: "approval_timeout",
@@ -133,11 +135,16 @@ def _event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
         return _decision_event(reader, entry)
     if entry.kind == EntryKind.RULED:
         return _rule_event(reader, entry)
-    if entry.kind not in _EVENT_TYPES:
+    if entry.kind == EntryKind.DENIED_UNSIGNED:
+        return _unsigned_denial_event(reader, entry)
+    if entry.kind not in _EVENT_TYPES or (entry.kind == EntryKind.FELL_BACK and not entry.request):
         return None
     kind = EntryKind(entry.kind)
     type_, actor = _EVENT_TYPES[kind]
     payload = _request_payload(reader, entry)
+    if kind is EntryKind.FELL_BACK:
+        payload["aileron.approval.surface"] = str(entry.body.get("to", ""))
+        payload["aileron.approval.reason"] = str(entry.body.get("reason", ""))
     if kind is EntryKind.FAILED or kind in _FAILURE_CLASSES:
         text = entry.body.get("error") or entry.body.get("reason") or ""
         class_, _, message = str(text).partition(": ")
@@ -163,6 +170,24 @@ def _decision_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
     if statement.reason:
         payload["aileron.approval.reason"] = statement.reason
     return _audit_event(entry, f"approval.{verdict}", {"type": "human", "id": "user"}, payload)
+
+
+def _unsigned_denial_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
+    """A denial without a signature. Nobody proved who they are, so it names no key."""
+    try:
+        denial = read_unsigned_denial(entry.body)
+    except JsonError:
+        return None
+    record = reader.find(entry.request)
+    payload = _request_payload(reader, entry) | {
+        "aileron.approval.decision": "denied",
+        "aileron.approval.edited": False,
+        "aileron.approval.wait_ms": round((record.took or 0) * 1000) if record else 0,
+        "aileron.approval.surface": denial.surface,
+    }
+    if denial.reason:
+        payload["aileron.approval.reason"] = denial.reason
+    return _audit_event(entry, "approval.denied", {"type": "human", "id": "user"}, payload)
 
 
 def _rule_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:

@@ -1,6 +1,6 @@
 """Who is at which surface, whether they are awake, and which request they read.
 
-A surface is attached while it watches, and for a few seconds longer, because connections get lost. One that does not
+A surface is attached while it watches, and for a moment longer, because connections get lost. One that does not
 watch is attached for half a minute after each report. Only approvers can report anything.
 """
 
@@ -17,7 +17,7 @@ SURFACES: Final = (*sorted(ATTACHED), "cli")
 """The surfaces at which somebody can be. Commands are one of them, but nobody is alerted there."""
 
 REPORT_SECONDS: Final = 30.0
-GRACE_SECONDS: Final = 3.0
+GRACE_SECONDS: Final = 1.5
 
 
 @dataclass(slots=True, eq=False)

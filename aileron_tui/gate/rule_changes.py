@@ -9,7 +9,7 @@ from typing import Final
 from aileron_tui.core.base64_text import from_base64
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
-from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id, rule_problem
+from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, allows_high_risk, new_rule_id, rule_problem
 from aileron_tui.core.rule_change import LARGEST, RuleChange, made, read_signed_change
 from aileron_tui.core.rule_match import difference, obstacle
 from aileron_tui.core.times import timestamp
@@ -26,8 +26,8 @@ from aileron_tui.ledger.rule_calls import RuleUse
 from aileron_tui.ledger.rule_replay import replay
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.signing.approvers import Approvers
-from aileron_tui.signing.errors import RuleFault
-from aileron_tui.signing.rules import KnownRule, change_body, check_rule_signature
+from aileron_tui.signing.errors import EnvelopeRefused, RuleFault
+from aileron_tui.signing.rules import KnownRule, change_body, opened_rule_signature
 
 _OFFERED: Final = (RuleReach.CALL, RuleReach.ANY)
 _OFFERED_FOR_TOOL: Final = (RuleReach.CALL, RuleReach.FOLDER)
@@ -35,6 +35,7 @@ _OFFERED_FOR_COMMAND: Final = (RuleReach.COMMAND,)
 _OFFERED_LENGTH: Final = timedelta(hours=1)
 _PAST_DAYS: Final = 7
 _MOST_LISTED: Final = 500
+_NEEDS_SECURITY_KEY: Final = "at high risk, only a security key or passkey can make a rule here"
 
 
 class RuleChanges:
@@ -74,11 +75,17 @@ class RuleChanges:
         try:
             change = _read(envelope)
             approvers = self._decisions.approvers()
-            check_rule_signature(envelope, approvers)
+            signer, said = opened_rule_signature(envelope, approvers)
+            if said:
+                self._decisions.check.check_assertion(signer.public.fingerprint, said)
+            elif self._decisions.check.needs_security_key and change.rule and allows_high_risk(change.rule):
+                return replies.error(403, "needs_security_key", _NEEDS_SECURITY_KEY)
         except JsonError as error:
             return replies.error(400, "invalid_rule", str(error))
         except RuleFault as error:
             return replies.error(403, "not_admitted", str(error))
+        except EnvelopeRefused as error:
+            return replies.error(403, error.reason.name.lower(), f"rule refused, {error.reason}: {error.detail}")
         return await self._record(change, envelope if isinstance(envelope, dict) else {}, approvers)
 
     async def _record(self, change: RuleChange, envelope: JsonObject, approvers: Approvers) -> Reply:

@@ -1,6 +1,9 @@
 """The rules that the gate applies. Another process may make or end one at any moment."""
 
+from aileron_tui.core.key_change import is_security_key
+from aileron_tui.core.rule import allows_high_risk
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config import SECURITY_KEY
 from aileron_tui.gate.gate_state import GateState, log
 from aileron_tui.signing.rules import KnownRule, Rules
 
@@ -36,4 +39,10 @@ class RuleRegistry:
         if not (found := self._by_call.get((agent, action))):
             return []
         now, clock = self._gate_state.latest_time(), self._gate_state.boot_clock
-        return [known for known in found if known.in_force(now, clock)]
+        only_keys = self._gate_state.setup.config.policy.high_risk == SECURITY_KEY
+        return [
+            known
+            for known in found
+            if known.in_force(now, clock)
+            and not (only_keys and allows_high_risk(known.rule) and not is_security_key(known.signer))
+        ]

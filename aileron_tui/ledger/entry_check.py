@@ -34,6 +34,7 @@ from aileron_tui.core.rule_answer import RuleAnswer
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
 from aileron_tui.core.times import moment
+from aileron_tui.core.unsigned_denial import read_unsigned_denial
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.entry_rules import EVENTS, RULE_VERDICTS, VERDICTS, WINDOW, is_late, tool_objection, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
@@ -41,10 +42,11 @@ from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import open_id_set
 from aileron_tui.ledger.request_deadline import RequestDeadline, read_deadline
 from aileron_tui.ledger.request_status import daemon_of, is_tool, objection, read_told
+from aileron_tui.ledger.security_key_check import SecurityKeyCheck
 from aileron_tui.ledger.store import IdSet, Stored
 
 _KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
-_CHANGE_DAMAGE: Final = {"key": Damage.KEY, "agent": Damage.AGENT, "rule": Damage.RULE}
+_CHANGE_DAMAGE: Final = {"key": Damage.KEY_CHANGE, "agent": Damage.AGENT, "rule": Damage.RULE}
 _FINAL: Final = frozenset(state for state in RequestState if state.final)
 
 Shown = Callable[[str], tuple[int, str] | None]
@@ -92,6 +94,7 @@ class CheckReport:
     rule_answers: Mapping[str, int] = field(default_factory=dict)
     fault: ChainFault | None = None
     notes: tuple[str, ...] = ()
+    unsigned_denials: int = 0
 
 
 @dataclass(slots=True)
@@ -147,6 +150,8 @@ class _Verification:
     agent_changes: list[int] = field(default_factory=list)
     rule_changes: list[int] = field(default_factory=list)
     rule_answers: Counter[str] = field(default_factory=Counter)
+    security_keys: SecurityKeyCheck = field(default_factory=SecurityKeyCheck)
+    unsigned_denials: int = 0
     latest: str = ""
     differs: ChainFault | None = None
     notes: list[str] = field(default_factory=list)
@@ -195,8 +200,17 @@ class _Verification:
             self._clock_went_back(entry)
         else:
             self.latest = entry.time
+        if entry.seq == 1:
+            self.security_keys.ledger = self.heads[1]
+        self._check_kind(entry)
+        if why := self.security_keys.counter_problem(entry):
+            raise _BadEntry(Damage.COPIED, why)
+
+    def _check_kind(self, entry: Entry) -> None:
         if entry.kind == EntryKind.DECIDED:
             self._decided(entry)
+        elif entry.kind == EntryKind.DENIED_UNSIGNED:
+            self._denied_unsigned(entry)
         elif entry.kind in EVENTS:
             self._step(entry)
         elif entry.kind == EntryKind.EXTENDED:
@@ -220,6 +234,8 @@ class _Verification:
         try:
             if entry.kind in _KEYS:
                 self.key_changes.append(entry.seq)
+                if why := self.security_keys.place_problem(entry, self.heads[(entry.seq - 1) % WINDOW]):
+                    raise _BadEntry(Damage.KEY_CHANGE, why)
                 signers.learn(entry)
             elif entry.kind in AGENT_CHANGES:
                 self.agent_changes.append(entry.seq)
@@ -291,6 +307,18 @@ class _Verification:
             self._ended(entry.request, state)
         else:
             known.state, known.digest, known.body = state, statement.digest, None
+
+    def _denied_unsigned(self, entry: Entry) -> None:
+        """Checks a denial without a signature. It ends a request and can never let one run."""
+        try:
+            read_unsigned_denial(entry.body)
+        except JsonError as error:
+            raise _BadEntry(Damage.UNREADABLE, f"request {entry.request}: {error}") from None
+        state = self._advance(entry, RequestEvent.DENY)
+        if self.requests[entry.request].daemon:
+            raise _BadEntry(Damage.REPEATED, f"request {entry.request} of a daemon was denied without a signature")
+        self.unsigned_denials += 1
+        self._ended(entry.request, state)
 
     def _extended(self, entry: Entry) -> None:
         extension, text = self.signers.check_extension(entry.body.get("envelope"))
@@ -383,6 +411,7 @@ class _Verification:
             dict(self.rule_answers),
             fault,
             tuple(self.notes),
+            self.unsigned_denials,
         )
 
 

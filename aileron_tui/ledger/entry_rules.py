@@ -7,8 +7,6 @@ one wins. Verification checks it again.
 from datetime import datetime, timedelta
 from typing import Final
 
-from aileron_tui.core.agent_change import AGENT_CHANGES, read_change
-from aileron_tui.core.agent_change import objection as agent_objection
 from aileron_tui.core.deadline_extension import objection as extension_objection
 from aileron_tui.core.deadline_extension import recorded_extension
 from aileron_tui.core.decision import Verdict
@@ -18,12 +16,13 @@ from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.rule_answer import answer_problem, read_answer
-from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES, signer_of
-from aileron_tui.core.rule_change import objection as rule_objection
 from aileron_tui.core.rule_change import read_change as read_rule_change
+from aileron_tui.core.rule_change import signer_of
 from aileron_tui.core.states import RequestEvent, advance
 from aileron_tui.core.times import moment
+from aileron_tui.core.unsigned_denial import read_unsigned_denial
 from aileron_tui.files.boot_clock import BootClock
+from aileron_tui.ledger.change_rules import admit_change
 from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.recorded_decision import Decision
 from aileron_tui.ledger.request_deadline import RequestDeadline, current_deadline
@@ -51,7 +50,15 @@ RULE_VERDICTS: Final = {RuleVerdict.ALLOW: RequestEvent.APPROVE, RuleVerdict.DEN
 VERDICTS: Final = {Verdict.APPROVE: RequestEvent.APPROVE, Verdict.DENY: RequestEvent.DENY}
 
 _CHECKED: Final = frozenset(
-    {*EVENTS, EntryKind.DECIDED, EntryKind.RULED, EntryKind.TOLD, EntryKind.EDITED, EntryKind.EXTENDED}
+    {
+        *EVENTS,
+        EntryKind.DECIDED,
+        EntryKind.DENIED_UNSIGNED,
+        EntryKind.RULED,
+        EntryKind.TOLD,
+        EntryKind.EDITED,
+        EntryKind.EXTENDED,
+    }
 )
 
 
@@ -67,10 +74,7 @@ def admit(
 
     `latest` is the latest time that an entry of this ledger has, so that a clock that was set back extends no deadline.
     """
-    if entry.kind in AGENT_CHANGES:
-        _admit_agent_change(ledger, entry)
-    if entry.kind in RULE_CHANGES:
-        _admit_rule_change(ledger, entry)
+    admit_change(ledger, entry)
     if entry.kind not in _CHECKED:
         return
     known = ledger.standing(entry.request)
@@ -85,23 +89,22 @@ def admit(
         _admit_decision(ledger, entry, known, decision)
         if decision and decision[0].verdict is Verdict.APPROVE and known and not known.daemon:
             _admit_in_time(ledger, entry, ledger.entry(known.seq), latest, boot_clock)
+    elif entry.kind == EntryKind.DENIED_UNSIGNED:
+        _admit_unsigned_denial(entry, known)
     elif entry.kind == EntryKind.RULED:
         _admit_rule_answer(ledger, entry, known, latest, boot_clock)
     else:
         _admit_step(entry, known)
 
 
-def _admit_rule_change(ledger: RequestLookup, entry: Entry) -> None:
-    """Refuses a change that does not fit those before it. Its readers verify the signature."""
+def _admit_unsigned_denial(entry: Entry, known: RequestStanding | None) -> None:
     try:
-        change, _ = read_rule_change(entry)
+        read_unsigned_denial(entry.body)
     except JsonError as error:
-        raise EntryRefused("the change to a rule is not valid", str(error)) from None
-    earlier = ledger.rule_changes(change.id)
-    if why := rule_objection({change.id: EntryKind(earlier[-1].kind)} if earlier else {}, change, entry.time):
-        raise EntryRefused("the rule cannot be changed", why)
-    if ledger.position(change.head, max(1, entry.seq - HEAD_WINDOW), entry.seq) is None:
-        raise EntryRefused("the change to a rule was not signed over a recent head of the ledger", change.head)
+        raise EntryRefused("the denial is not valid", str(error)) from None
+    if known and known.daemon:
+        raise EntryRefused("a request of a daemon cannot be denied without a signature", entry.request)
+    advance(known.state if known else None, RequestEvent.DENY)
 
 
 def _admit_rule_answer(
@@ -141,19 +144,6 @@ def _run_out(made: Entry, boot_clock: BootClock) -> str:
             if boot and boot == boot_clock.boot and boot_clock.seconds() * 1000 >= uptime_ms:
                 return "its time has run out, even though the clock was set back"
     return ""
-
-
-def _admit_agent_change(ledger: RequestLookup, entry: Entry) -> None:
-    """Refuses a change that does not fit those before it. Its readers verify the signature."""
-    latest = {str(change.body.get("name")): EntryKind(change.kind) for change in ledger.agent_changes()}
-    try:
-        change, envelope = read_change(entry)
-    except JsonError as error:
-        raise EntryRefused("the change to an agent is not valid", str(error)) from None
-    if why := agent_objection(latest, change, signed=envelope is not None):
-        raise EntryRefused("the agent cannot be changed", why)
-    if envelope is not None and ledger.position(change.head, entry.seq - 1, entry.seq) is None:
-        raise EntryRefused("the change to an agent was not signed over the head of the ledger", change.head)
 
 
 def _admit_step(entry: Entry, known: RequestStanding | None) -> None:

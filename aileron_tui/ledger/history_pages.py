@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.core.alert_words import recorded_alerts
 from aileron_tui.core.deadline_extension import recorded_extension
 from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.entry_chain import Entry
@@ -80,20 +81,38 @@ def search(ledger: Path, wanted: HistoryPageQuery, *, previews: bool = False) ->
         found = reader.page(wanted.filter, before=wanted.before, limit=wanted.limit + 1)
         page = found[: wanted.limit]
         texts = list(summaries(reader, page, previews=previews))
-    items: list[Json] = [asdict(record) | {"summary": [*text]} for record, text in zip(page, texts, strict=True)]
+        names = key_names(reader)
+    items: list[Json] = [
+        asdict(record) | {"summary": [*text], "signed_by": names.get(record.signer, "")}
+        for record, text in zip(page, texts, strict=True)
+    ]
     return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
 
 
 def past(ledger: Path, request: str) -> JsonObject | None:
-    """One request with its entries in order and its edit, if any. None if there is no such request."""
+    """One request with its entries in order, its edit, if any, and its alerts. None if there is no such request."""
     with open_reader(ledger) as reader:
         record = reader.find(request)
         entries = reader.of_request(request)
-        names: list[Json] = [*extended_by(entries, reader)]
+        extended: list[Json] = [*extended_by(entries, reader)]
+        names = key_names(reader)
     if record is None:
         return None
     steps: list[Json] = [entry.fields() for entry in entries]
-    return {"request": asdict(record), "entries": steps, "edit": edit(record, entries), "extended_by": names}
+    about = asdict(record) | {"signed_by": names.get(record.signer, "")}
+    alerts: list[Json] = [alert.fields() for alert in recorded_alerts(steps)]
+    return {
+        "request": about,
+        "entries": steps,
+        "edit": edit(record, entries),
+        "extended_by": extended,
+        "alerts": alerts,
+    }
+
+
+def key_names(ledger: LedgerView) -> dict[str, str]:
+    """The names of all keys that may approve or could, by fingerprint, without verifying."""
+    return {str(change.body.get("fingerprint")): str(change.body.get("name")) for change in ledger.key_changes()}
 
 
 def extended_by(entries: Sequence[Entry], ledger: LedgerView) -> tuple[str, ...]:
@@ -101,7 +120,7 @@ def extended_by(entries: Sequence[Entry], ledger: LedgerView) -> tuple[str, ...]
     extensions = [entry for entry in entries if entry.kind == EntryKind.EXTENDED]
     if not extensions:
         return ()
-    names = {str(change.body.get("fingerprint")): str(change.body.get("name")) for change in ledger.key_changes()}
+    names = key_names(ledger)
     return tuple(names.get(signer, signer) for signer in map(_signer, extensions))
 
 

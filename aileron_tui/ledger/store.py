@@ -74,6 +74,9 @@ class RequestLookup(Protocol):
     def key_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes who may approve, in order."""
 
+    def counter(self, keyid: str) -> int:
+        """The last counter of a security key in this ledger, 0 if it has none."""
+
     def rule_changes(self, id_: str = "", after: int = 0) -> tuple[Entry, ...]:
         """Every entry after number `after` that makes or ends a rule, or this rule, in order."""
 

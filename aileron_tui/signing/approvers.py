@@ -3,33 +3,49 @@
 The ledger is the only list: a key may approve from its `key.enrolled` entry to its `key.revoked` entry. So a change
 takes effect at once in every process that reads the ledger and cannot be undone secretly. Whether a key was valid at
 the time of a decision depends on the order of the entries, not on a clock.
+
+An approver signs the enrolment of a security key or passkey (`core/key_change.py`), and each such signature counts
+once. That it was signed over the right entry is checked by those who see all entries.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from aileron_tui.core.decision import pae
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import JsonError, JsonObject
+from aileron_tui.core.key_change import recorded_key_change
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault, NoKey
 from aileron_tui.signing.key_store import key_name
 from aileron_tui.signing.public_key import PublicKey, read_public
+from aileron_tui.signing.security_key import SecurityKey
 
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """A key that may approve, or that could until it was `revoked`. The times are those of the ledger entries."""
+    """A key that may approve, or that could until it was `revoked`. The times are those of the ledger entries.
+
+    Of a security key or passkey, `backup_eligible` says whether its owner may copy it to other devices, and `added_on`
+    is "page" or "usb".
+    """
 
     name: str
-    public: PublicKey
+    public: PublicKey | SecurityKey
     enrolled: str
     revoked: str = ""
     insecure: bool = False
+    backup_eligible: bool = False
+    added_on: str = ""
 
 
 class Approvers(dict[str, Approver]):
     """Approvers by fingerprint. Revoked keys are kept, so that their decisions differ from those of unknown keys."""
+
+    def __init__(self, approvers: Mapping[str, Approver] | None = None) -> None:
+        super().__init__(approvers or {})
+        self._nonces: set[str] = set()
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> "Approvers":
@@ -46,18 +62,56 @@ class Approvers(dict[str, Approver]):
             if not isinstance(name, str) or not isinstance(line, str):
                 raise KeyFault("the enrolment has no name or no key")
             public = read_public(line)
-            insecure = entry.body.get("insecure") is True
-            self[public.fingerprint] = Approver(key_name(name), public, entry.time, insecure=insecure)
+            self._check_signed(entry)
+            if isinstance(public, SecurityKey):
+                self._check_security_key(public, entry.body)
+            self[public.fingerprint] = Approver(
+                key_name(name),
+                public,
+                entry.time,
+                insecure=entry.body.get("insecure") is True,
+                backup_eligible=entry.body.get("backup_eligible") is True,
+                added_on=str(entry.body.get("added_on", "")),
+            )
         elif entry.kind == EntryKind.KEY_REVOKED:
             fingerprint = entry.body.get("fingerprint")
             if not isinstance(fingerprint, str) or fingerprint not in self:
                 raise KeyFault("the revoked key was never enrolled")
+            self._check_signed(entry)
             self[fingerprint] = replace(self[fingerprint], revoked=entry.time)
+
+    def _check_signed(self, entry: Entry) -> None:
+        """Refuses a change whose signature is not that of an approver at this point, or is missing but needed."""
+        try:
+            signed = recorded_key_change(entry)
+        except JsonError as error:
+            raise KeyFault("the change to a key is not valid", str(error)) from None
+        if signed is None:
+            return
+        change, keyid, signature = signed
+        signer = self.get(keyid)
+        if signer is None or signer.revoked or not isinstance(signer.public, PublicKey):
+            raise KeyFault("no approver signed the change to a key", keyid)
+        if not signer.public.accepts(signature, pae(change.payload_type, change.payload())):
+            raise KeyFault("no approver signed the change to a key", f"the signature is not that of {signer.name}")
+        if change.nonce in self._nonces:
+            raise KeyFault("the signature of the change to a key was already used", change.nonce)
+        self._nonces.add(change.nonce)
+
+    def _check_security_key(self, public: SecurityKey, body: JsonObject) -> None:
+        if body.get("fingerprint") != public.fingerprint:
+            raise KeyFault("the fingerprint is not that of the security key")
+        public.check()
 
     @property
     def active(self) -> tuple[Approver, ...]:
         """The keys that may approve now, by name."""
         return tuple(sorted((key for key in self.values() if not key.revoked), key=lambda key: key.name))
+
+    @property
+    def security_keys(self) -> tuple[Approver, ...]:
+        """The security keys and passkeys that may approve now, by name."""
+        return tuple(approver for approver in self.active if isinstance(approver.public, SecurityKey))
 
     def named(self, name: str) -> Approver:
         """The active key with this name or fingerprint."""
@@ -67,14 +121,18 @@ class Approvers(dict[str, Approver]):
         raise NoKey(f"no key {name!r} may approve here", hint="Run `aileron-tui key list` to see which may.")
 
     def enrolment(self, name: str, public: PublicKey, *, insecure: bool = False) -> JsonObject:
-        """The body of the entry that enrolls a key."""
+        """The body of the entry that enrolls a key of a person's own machine."""
+        self.check_new(name, public)
+        body: JsonObject = {"name": key_name(name), "key": public.line(), "fingerprint": public.fingerprint}
+        return body | {"insecure": True} if insecure else body
+
+    def check_new(self, name: str, public: PublicKey | SecurityKey) -> None:
+        """Refuses a key that may already approve, and a name that another key has."""
         for approver in self.active:
             if approver.public == public:
                 raise KeyFault(f"this key is already enrolled, as {approver.name}")
             if approver.name == name:
                 raise KeyFault(f"another key named {name} is already enrolled", hint="Choose another name with --name.")
-        body: JsonObject = {"name": key_name(name), "key": public.line(), "fingerprint": public.fingerprint}
-        return body | {"insecure": True} if insecure else body
 
     def revocation(self, name: str) -> JsonObject:
         """The body of the entry that revokes a key."""

@@ -12,8 +12,10 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, c
 from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.approvers import Approver
+from aileron_tui.signing.assertion import PAGE_SURFACE, Assertion, CheckedAssertion, check_assertion
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.signing.security_key import SecurityKey
 
 SKEW: Final = timedelta(seconds=5)
 LONGEST_LIFE: Final = timedelta(minutes=15)
@@ -23,20 +25,24 @@ _LIMITS: Final = JsonLimits(size=2 * 1024 * 1024, depth=8, count=100)
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A payload and its type, with exactly one signature that covers both."""
+    """A payload and its type, with exactly one signature that covers both.
+
+    A security key signs them inside an `assertion`, which is None for other keys.
+    """
 
     payload: bytes
     type: str
     keyid: str
     signature: bytes
+    assertion: Assertion | None = None
 
     def fields(self) -> JsonObject:
         """The envelope as DSSE's JSON object."""
-        return {
-            "payload": base64.b64encode(self.payload).decode(),
-            "payloadType": self.type,
-            "signatures": [{"keyid": self.keyid, "sig": base64.b64encode(self.signature).decode()}],
-        }
+        signature: JsonObject = {"keyid": self.keyid, "sig": _encoded(self.signature)}
+        if self.assertion:
+            signature["authenticatorData"] = _encoded(self.assertion.authenticator_data)
+            signature["clientDataJSON"] = _encoded(self.assertion.client_data)
+        return {"payload": _encoded(self.payload), "payloadType": self.type, "signatures": [signature]}
 
     def encode(self) -> bytes:
         """The envelope as it is sent."""
@@ -60,6 +66,11 @@ def sign(statement: Signable, key: UnlockedKey) -> Envelope:
     return Envelope(payload, type_, key.public.fingerprint, key.sign(pae(type_, payload)))
 
 
+def asserted(statement: Signable, keyid: str, signature: bytes, assertion: Assertion) -> Envelope:
+    """The envelope of a statement over whose challenge a security key made an assertion."""
+    return Envelope(statement.payload(), statement.payload_type, keyid, signature, assertion)
+
+
 def read_envelope(data: bytes | Json) -> Envelope:
     """Reads an envelope from bytes, or from JSON that was already parsed. Nothing in it is verified yet."""
     if isinstance(data, bytes):
@@ -71,9 +82,9 @@ def read_envelope(data: bytes | Json) -> Envelope:
         case {
             "payload": str() as payload,
             "payloadType": str() as kind,
-            "signatures": [{"keyid": str() as keyid, "sig": str() as signature}],
+            "signatures": [{"keyid": str() as keyid, "sig": str() as signature} as fields],
         }:
-            return Envelope(_decoded(payload), kind, keyid, _decoded(signature))
+            return Envelope(_decoded(payload), kind, keyid, _decoded(signature), _assertion(fields))
         case {"signatures": list() as signatures} if len(signatures) != 1:
             raise EnvelopeRefused(RefusalReason.MALFORMED, f"{len(signatures)} signatures instead of one")
         case _:
@@ -84,8 +95,13 @@ def read_envelope(data: bytes | Json) -> Envelope:
 
 def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
     """The statement in an envelope, after checking type, key and signature. Time, request and nonce are not checked."""
+    return opened_decision(envelope, keys)[0]
+
+
+def opened_decision(envelope: Envelope, keys: Mapping[str, Approver]) -> tuple[Statement, CheckedAssertion | None]:
+    """The same, with what a security key says, None for another key. Its nonce and its counter are not checked."""
     version = _version(envelope)
-    check_signature(envelope, keys)
+    checked = check_envelope(envelope, keys)[1]
     try:
         statement = read_statement(envelope.payload)
     except NewerFormat as error:
@@ -95,20 +111,43 @@ def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
     if statement.version != version:
         detail = f"the payload type is for version {version}, but the statement has version {statement.version}"
         raise EnvelopeRefused(RefusalReason.WRONG_TYPE, detail)
-    return statement
+    if checked and checked.on_page != (statement.surface == PAGE_SURFACE):
+        raise EnvelopeRefused(RefusalReason.WRONG_ORIGIN, f"made on {checked.origin}, but says {statement.surface!r}")
+    return statement, checked
 
 
 def check_signature(envelope: Envelope, keys: Mapping[str, Approver]) -> Approver:
     """The approver who signed an envelope. Raises EnvelopeRefused if there is none, or if the key was revoked."""
+    return check_envelope(envelope, keys)[0]
+
+
+def check_envelope(envelope: Envelope, keys: Mapping[str, Approver]) -> tuple[Approver, CheckedAssertion | None]:
+    """The approver who signed an envelope, and what a security key says with it, None for another key.
+
+    Raises EnvelopeRefused if there is no such approver, or if the key was revoked.
+    """
     approver = keys.get(envelope.keyid)
     if approver is None:
         hint = "Enroll it with `aileron-tui key enroll`."
         raise EnvelopeRefused(RefusalReason.UNKNOWN_KEY, f"{envelope.keyid!r} is not enrolled here", hint)
-    if not approver.public.accepts(envelope.signature, pae(envelope.type, envelope.payload)):
-        raise EnvelopeRefused(RefusalReason.BAD_SIGNATURE, f"it was not made by {approver.name}")
+    checked = _check_key(envelope, approver)
     if approver.revoked:
         raise EnvelopeRefused(RefusalReason.REVOKED_KEY, f"{approver.name} was revoked at {approver.revoked}")
-    return approver
+    return approver, checked
+
+
+def _check_key(envelope: Envelope, approver: Approver) -> CheckedAssertion | None:
+    """Checks that a key signed an envelope in the way in which such keys sign."""
+    key, signed = approver.public, pae(envelope.type, envelope.payload)
+    if isinstance(key, SecurityKey):
+        if envelope.assertion is None:
+            raise EnvelopeRefused(RefusalReason.BAD_SIGNATURE, f"{approver.name} signs only assertions")
+        return check_assertion(key, envelope.assertion, envelope.signature, signed)
+    if envelope.assertion is not None:
+        raise EnvelopeRefused(RefusalReason.BAD_SIGNATURE, f"{approver.name} is not a security key")
+    if not key.accepts(envelope.signature, signed):
+        raise EnvelopeRefused(RefusalReason.BAD_SIGNATURE, f"it was not made by {approver.name}")
+    return None
 
 
 def _version(envelope: Envelope) -> int:
@@ -173,6 +212,20 @@ def _check_time(statement: Statement, now: datetime) -> None:
         raise EnvelopeRefused(RefusalReason.MALFORMED, f"valid from {statement.time} to {statement.expires}")
     if now >= end:
         raise EnvelopeRefused(RefusalReason.EXPIRED, f"at {statement.expires}", "Decide again.")
+
+
+def _assertion(fields: Json) -> Assertion | None:
+    """The assertion in the fields of a signature, or None if they have none."""
+    if not isinstance(fields, dict) or ("authenticatorData" not in fields and "clientDataJSON" not in fields):
+        return None
+    match fields:
+        case {"authenticatorData": str() as said, "clientDataJSON": str() as client}:
+            return Assertion(_decoded(said), _decoded(client))
+    raise EnvelopeRefused(RefusalReason.MALFORMED, "the assertion of the security key is not complete")
+
+
+def _encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _decoded(text: str) -> bytes:

@@ -73,6 +73,11 @@ class RefusalReason(StrEnum):
     NOT_YET_VALID = "not yet valid"
     EXPIRED = "expired"
     REPLAYED = "nonce already used"
+    WRONG_ORIGIN = "made on another page"
+    NOT_VERIFIED = "the user was not verified"
+    NOT_ISSUED = "not asked for by this gate"
+    COUNTER_WENT_BACK = "the security key may have been copied"
+    NEEDS_SECURITY_KEY = "needs a security key"
 
 
 class EnvelopeRefused(SigningError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, Self
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import private_folder, read_private, write_private
 from aileron_tui.signing.errors import KeyFault, KeyLocked, NoKey
-from aileron_tui.signing.public_key import PublicKey, read_public
+from aileron_tui.signing.public_key import PublicKey, read_ed25519
 from aileron_tui.signing.secret_memory import wipe
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def find(folder: Path, name: str) -> StoredKey:
         text = read_private(public).decode("ascii")
     except UnicodeDecodeError:
         raise KeyFault("not a public key", str(public)) from None
-    return StoredKey(name, read_public(text), not _encrypted(pem), path)
+    return StoredKey(name, read_ed25519(text), not _encrypted(pem), path)
 
 
 def choose(folder: Path, name: str | None, how: str = "with --key") -> StoredKey:

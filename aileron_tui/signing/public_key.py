@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault
+from aileron_tui.signing.security_key import KEY_TYPE, SecurityKey, read_security_key
+from aileron_tui.signing.small_order import has_small_order
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -16,20 +18,6 @@ _TYPE: Final = b"ssh-ed25519"
 _SPKI: Final = bytes.fromhex("302a300506032b6570032100")  # SubjectPublicKeyInfo of Ed25519 up to the key itself
 _LONGEST: Final = 4096
 _HINT: Final = 'Give a line such as "ssh-ed25519 AAAA… name" (`aileron-tui key show` prints it) or a PEM public key.'
-
-# Points of small order (sign bit cleared). Anyone can forge a signature for such a key.
-_SMALL_ORDER: Final = frozenset(
-    bytes.fromhex(point)
-    for point in (
-        "00" * 32,
-        "01" + "00" * 31,
-        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
-        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
-        "ec" + "ff" * 30 + "7f",
-        "ed" + "ff" * 30 + "7f",
-        "ee" + "ff" * 30 + "7f",
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -41,7 +29,7 @@ class PublicKey:
     def __post_init__(self) -> None:
         if len(self.raw) != 32:
             raise KeyFault("not an Ed25519 public key", f"it has {len(self.raw)} bytes instead of 32", _HINT)
-        if self.raw[:31] + bytes([self.raw[31] & 0x7F]) in _SMALL_ORDER:
+        if has_small_order(self.raw):
             raise KeyFault("this public key would accept forged signatures", "it is a point of small order")
 
     @property
@@ -76,8 +64,18 @@ class PublicKey:
         return True
 
 
-def read_public(text: str) -> PublicKey:
-    """Reads a key from an OpenSSH line or a PEM block. Raises KeyFault."""
+def read_public(text: str) -> PublicKey | SecurityKey:
+    """Reads any key from its line, or an Ed25519 key from a PEM block. Raises KeyFault."""
+    if text.lstrip().startswith(f"{KEY_TYPE} "):
+        words = text.strip().split(None, 2)
+        if len(text) > _LONGEST or "\n" in text.strip() or len(words) < 2:
+            raise KeyFault("not a public key", hint=_HINT)
+        return read_security_key(words[1])
+    return read_ed25519(text)
+
+
+def read_ed25519(text: str) -> PublicKey:
+    """Reads an Ed25519 key from an OpenSSH line or a PEM block. Raises KeyFault."""
     text = text.strip()
     if len(text) > _LONGEST:
         raise KeyFault("not a public key", "the text is too long", _HINT)

@@ -20,7 +20,8 @@ from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.signing.approvers import Approver, Approvers
-from aileron_tui.signing.envelope import check_signature, read_envelope
+from aileron_tui.signing.assertion import CheckedAssertion
+from aileron_tui.signing.envelope import check_envelope, read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, NoRule, RuleFault
 
 IsRecent = Callable[[str, int], bool]
@@ -170,10 +171,15 @@ def recent(ledger: RuleLedger, head: str, seq: int) -> bool:
 
 def check_rule_signature(envelope: Json, approvers: Approvers) -> Approver:
     """The approver who signed a change to a rule. Raises RuleFault."""
+    return opened_rule_signature(envelope, approvers)[0]
+
+
+def opened_rule_signature(envelope: Json, approvers: Approvers) -> tuple[Approver, CheckedAssertion | None]:
+    """The same, with what a security key says, None for another key. Its nonce and its counter are not checked."""
     try:
         signed = read_envelope(envelope)
         if signed.type != PAYLOAD_TYPE:
             raise RuleFault("the change to the rule was signed as another type", repr(signed.type))
-        return check_signature(signed, approvers)
+        return check_envelope(signed, approvers)
     except EnvelopeRefused as error:
         raise RuleFault("no approver signed the change to the rule", f"{error.reason}: {error.detail}") from None

@@ -23,12 +23,16 @@ from aileron_tui.gate.http_app import Doors
 from aileron_tui.gate.server import GateStartError, ListenAddress, started_gate
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
 from aileron_tui.sandbox.connector_package import load_keyring
+from aileron_tui.surface.gate_channels import gate_channels
 
 _LOG_LINES: Final = 2000
 
 
 class EmbeddedGate:
-    """A gate that runs until the block ends. Startup errors are raised on entering the block."""
+    """A gate that runs until the block ends. Startup errors are raised on entering the block.
+
+    With `alerts`, it uses the notifications and the webhook of its configuration.
+    """
 
     def __init__(
         self,
@@ -36,8 +40,11 @@ class EmbeddedGate:
         address: ListenAddress | None = None,
         journal: GateLog | None = None,
         doors: Doors | None = None,
+        *,
+        alerts: bool = False,
     ) -> None:
         self._setup = setup
+        self._alerts = alerts
         self._doors = doors
         self._address = address or ListenAddress(port=0)
         self._journal = journal or GateLog()
@@ -83,6 +90,8 @@ class EmbeddedGate:
 
     async def _serve(self) -> None:
         gate, data = Gate(self._setup), self._setup.data
+        if self._alerts:
+            gate.use_channels(gate_channels(gate, self._setup.config))
         async with started_gate(gate, data, self._address, self._journal, self._doors):
             self._started.set_result(discover(data=data))
             await asyncio.wrap_future(self._stopping)
@@ -105,10 +114,10 @@ def start_embedded_gate(
     log = _LastLines()
     with ExitStack() as stack:
         try:
-            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(), GateLog(log), doors))
+            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(), GateLog(log), doors, alerts=True))
         except GateStartError:
             # Another program uses the usual port. Agents find the gate through its file anyway.
-            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(port=0), GateLog(log), doors))
+            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(port=0), GateLog(log), doors, alerts=True))
         yield StartedGate(lambda: gate.found, log.lines)
 
 

@@ -22,6 +22,7 @@ from aileron_tui.surface.history_records import (
     HistoryPage,
     ShownPrompt,
     SourcedRecord,
+    alerted_in_ledger,
     parse_local_time,
     read_page,
     read_record,
@@ -200,13 +201,22 @@ class HistoryReader:
             except NotFound:
                 pass
             else:
-                return shown_in_request(request), replace(request, source=record.source)
+                shown = replace(shown_in_request(request), alerted=_alerted(source, record.id))
+                return shown, replace(request, source=record.source)
             return shown_in_ledger(source.past(record.id)), None
         except NotFound:
             id_ = short(record.id, 80)
             return ShownPrompt(note=f"The prompt is in the ledger: aileron-tui history show {id_}"), None
         except AileronError as error:
             return ShownPrompt(note=f"The prompt cannot be loaded now: {inline(error.title)}"), None
+
+
+def _alerted(source: HistorySource, id_: str) -> str:
+    """Who was alerted to a request that its source still holds; "" if that is not known."""
+    try:
+        return alerted_in_ledger(source.past(id_))
+    except AileronError:
+        return ""
 
 
 def _not_connected() -> AileronError:

@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
 
+from aileron_tui.core.alert_words import alert_words, recorded_alerts
 from aileron_tui.core.daemon_kinds import filled_in, split_by_origin
 from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.edits import arg_rows
@@ -13,6 +14,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.key_change import is_security_key
 from aileron_tui.core.outcome_words import ALLOWED
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_rows import Row
@@ -38,11 +40,12 @@ _LONGEST_SECONDS: Final = 1000 * 366 * 86400
 class SourcedRecord(HistoryRecord):
     """A record with the operator's name for its source, "" if there is only one, and the summary that the source made.
 
-    Its times are those of the source.
+    Its times are those of the source, and so is `signed_by`, the name of the key that signed the answer.
     """
 
     source: str = ""
     summary: tuple[str, ...] = ()
+    signed_by: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -53,7 +56,7 @@ class SourcedRecord(HistoryRecord):
     def signature(self) -> str:
         """Whether the decision was signed, in words; "" if there was none."""
         if self.signer:
-            return "signed"
+            return "signed by a security key" if is_security_key(self.signer) else "signed"
         return "not signed" if self.decided else ""
 
 
@@ -83,7 +86,8 @@ class ShownPrompt:
     """What the operator was shown, as far as it was kept; `note` says what was not.
 
     `inputs` are what the agent sent, `filled` what a daemon filled in. If an edited call was approved, `asked` and
-    `asked_fetched` are the rows of the original call. `extended` says how often the deadline was extended, and by whom.
+    `asked_fetched` are the rows of the original call. `extended` says how often the deadline was extended, and by whom;
+    `alerted` says who was alerted, when and why.
     """
 
     inputs: tuple[Row, ...] = ()
@@ -94,6 +98,7 @@ class ShownPrompt:
     asked_fetched: tuple[Row, ...] | None = None
     filled: tuple[Row, ...] = ()
     extended: str = ""
+    alerted: str = ""
 
 
 _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name not in ("seq", "took", "edited"))
@@ -127,8 +132,11 @@ def read_record(value: Json, source: str = "") -> SourcedRecord:
             summary = tuple(str(one) for one in values)
         case _:
             raise InvalidReply("the history contains an invalid request", "summary")
-    took = None if took is None else float(took)
-    return SourcedRecord(seq=seq, took=took, edited=edited, source=source, summary=summary, **texts)
+    took, signed_by = None if took is None else float(took), value.get("signed_by", "")
+    if not isinstance(signed_by, str):
+        raise InvalidReply("the history contains an invalid request", "signed_by")
+    about = {"source": source, "signed_by": signed_by}
+    return SourcedRecord(seq=seq, took=took, edited=edited, summary=summary, **texts, **about)
 
 
 def parse_local_time(time: str) -> datetime | None:
@@ -192,7 +200,13 @@ def shown_in_ledger(past: JsonObject) -> ShownPrompt:
     """What was shown, from the entries of the ledger: the inputs, and at least a digest of the preview."""
     names = past.get("extended_by")
     extended = extended_words([str(name) for name in names]) if isinstance(names, list) else ""
-    return replace(_shown_in_ledger(past), extended=extended)
+    return replace(_shown_in_ledger(past), extended=extended, alerted=alerted_in_ledger(past))
+
+
+def alerted_in_ledger(past: JsonObject) -> str:
+    """Who was alerted to a request, in one line, from the entries of the ledger."""
+    entries = past.get("entries")
+    return alert_words(recorded_alerts(entries)) if isinstance(entries, list) else ""
 
 
 def _shown_in_ledger(past: JsonObject) -> ShownPrompt:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.files.config import Config, ConfigError, SourceConfig
+from aileron_tui.files.config import Config, ConfigError, SourceConfig, WebhookConfig, WebhookSecret
 from aileron_tui.files.config_file import load_config
 
 WHOLE = """
@@ -18,6 +18,16 @@ high_risk = "type"
 theme = "aileron-light"
 undo_seconds = 0
 keys = { approve = "ctrl+y" }
+
+[notifications]
+content = false
+
+[webhook]
+url = "https://hooks.example.com/aileron?key=1"
+content = true
+
+[webhook.secret]
+file = "~/.aileron/webhook.secret"
 
 [[risk]]
 action = "send-*"
@@ -55,6 +65,7 @@ env = "TICKETS_TOKEN"
 DAEMON = '[[sources]]\nname = "a"\nkind = "daemon"'
 GATE = '[[sources]]\nname = "a"\nkind = "gate"'
 OPENCODE = '[[sources]]\nname = "a"\nkind = "opencode"'
+HOOK = '[webhook]\nurl = "https://hooks.example.com/a"'
 HERE = f'{OPENCODE}\nurl = "http://127.0.0.1:4096"'
 
 
@@ -73,6 +84,10 @@ def test_everything_is_read(tmp_path: Path) -> None:
     assert (config.policy.keep_previews, config.policy.timeout, config.policy.high_risk) == (True, 60, "type")
     assert (config.console.theme, config.console.undo_seconds) == ("aileron-light", 0)
     assert config.console.keys == {"approve": "ctrl+y"}
+    assert config.notifications.content is False
+    assert config.webhook == WebhookConfig(
+        "https://hooks.example.com/aileron?key=1", True, WebhookSecret(file=Path("~/.aileron/webhook.secret"))
+    )
     assert [(rule.action, rule.level) for rule in config.risk] == [("send-*", RiskLevel.HIGH)]
     assert config.sources == (
         SourceConfig("here", "daemon"),
@@ -111,6 +126,22 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ('[connectors."local://a/b".credential]\nregion = "x"', 1, "0 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nenv = "A"\nkeyring = "b/c"', 1, "2 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nkeyring = "b"', 2, "service and a user", "service/user"),
+        ("[notifications]\ncontents = true", 2, "contents", 'Did you mean "content"?'),
+        ('[webhook]\nurl = "http://hooks.example.com/a"', 2, "sent unencrypted over the network", "https://"),
+        ('[webhook]\nurl = "https://me:pass@hooks.example.com/"', 2, "user name or a password", "https://"),
+        ('[webhook]\nurl = "ftp://hooks.example.com/"', 2, "does not start with https://", "https://"),
+        (HOOK, 1, "needs a secret", "[webhook.secret]"),
+        ('[webhook.secret]\nenv = "A"', 1, "no address to send to", "Set url"),
+        (f'{HOOK}\n[webhook.secret]\nenv = "A"\nkeyring = "b/c"', 3, "2 sources", "exactly one"),
+        (f"{HOOK}\n[webhook.secret]", 3, "0 sources", "exactly one"),
+        (
+            f'{HOOK}\n[webhook.secret]\nenv = "whsec_abc="',
+            4,
+            "not the name of an environment",
+            "AILERON_WEBHOOK_SECRET",
+        ),
+        (f'{HOOK}\n[webhook.secret]\nkeyring = "b"', 4, "service and a user", "service/user"),
+        (f'{HOOK}\n[webhook.secret]\nfile = "secret"', 4, "not a full path", "webhook.secret"),
         ("[policy\n", 1, "invalid TOML", ""),
         ('[[sources]]\nkind = "gate"', 1, "sources[0].name is required", 'name = "work"'),
         ('[[sources]]\nname = "a"', 1, "sources[0].kind is required", "daemon, gate"),

@@ -280,7 +280,7 @@ def _order_divides_8(encoded: bytes) -> bool:
 
 
 def test_keys_under_which_anyone_can_sign_are_refused() -> None:
-    from aileron_tui.signing.public_key import _SMALL_ORDER  # noqa: PLC0415  # the table itself is what is checked
+    from aileron_tui.signing.small_order import _SMALL_ORDER  # noqa: PLC0415  # the table itself is what is checked
 
     assert all(map(_order_divides_8, _SMALL_ORDER))
     assert not _order_divides_8(read_public(LINE).raw)

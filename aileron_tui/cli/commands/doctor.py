@@ -25,6 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--start-servers", action="store_true", help="also start MCP servers, to compare their tools")
+    parser.add_argument("--alerts", action="store_true", help="also show a notification and send a webhook message")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     from aileron_tui.signing.secret_memory import protect_process  # noqa: PLC0415  # not needed for `--help`
 
     protect_process()
-    checks = list(_checks(options.start_servers))
+    checks = list(_checks(options.start_servers, options.alerts))
     failures = sum(check.status == "fail" for check in checks)
     warnings = sum(check.status == "warn" for check in checks)
     if options.json:
@@ -43,9 +44,10 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if failures else OK
 
 
-def _checks(starts: bool) -> "Iterator[Check]":
+def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     from aileron_tui.cli import machine_checks  # noqa: PLC0415  # loads nearly everything
     from aileron_tui.cli.agent_checks import agents  # noqa: PLC0415
+    from aileron_tui.cli.alert_checks import alerts  # noqa: PLC0415
     from aileron_tui.cli.connection_checks import connections  # noqa: PLC0415
     from aileron_tui.cli.mcp_checks import mcp  # noqa: PLC0415
     from aileron_tui.files.paths import paths  # noqa: PLC0415
@@ -62,6 +64,8 @@ def _checks(starts: bool) -> "Iterator[Check]":
     yield machine_checks.manifests()
     yield from machine_checks.ledgers(here)
     yield from connections(config)
+    if config:
+        yield from alerts(config, sends=sends)
     yield from agents(here)
     yield from mcp(here, starts=starts)
 

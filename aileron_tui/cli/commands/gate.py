@@ -21,6 +21,7 @@ from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, ListenAddress
 from aileron_tui.gate.server import run as serve
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.embedded_gate import gate_setup
+from aileron_tui.surface.gate_channels import gate_channels
 
 if TYPE_CHECKING:
     from aileron_tui.cli.question_floor import TerminalFloor
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _serve(setup: GateSetup, address: ListenAddress, log: GateLog, floor: "TerminalFloor | None" = None) -> None:
     gate = Gate(setup)
+    gate.use_channels(gate_channels(gate, setup.config))
     async with floor.following(gate) if floor else nullcontext():
         await serve(gate, setup.data, address, output=sys.stdout, gate_log=log, own_process=True, doors=claude_routes)
 

@@ -14,7 +14,7 @@ from aileron_tui.files.paths import paths
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.errors import KeyFault, NoKey
-from aileron_tui.signing.public_key import read_public
+from aileron_tui.signing.public_key import read_ed25519
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_new_passphrase, ask_passphrase
 from aileron_tui.surface.key_enrolment import changing_keys, read_approvers
@@ -114,7 +114,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _enroll(file: str, name: str) -> None:
-    public = read_public(_read_text(file))
+    public = read_ed25519(_read_text(file))
     with changing_keys(paths().data) as (ledger, approvers):
         ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(name, public))
     _print(f"{name} may approve on this gate", public.fingerprint)

@@ -323,7 +323,8 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         parts = [outcome(record, _OUTCOME_ON_TWO_LINES)]
         if record.took is not None:
             parts.append(trusted(f"in {span(record.took)}", MUTED))
-        answered = record.answered.partition(" (")[0]  # the id of a rule is in the details
+        # The id of a rule, and that a denial was not signed, is in the details.
+        answered = record.surface if record.unsigned_denial else record.answered.partition(" (")[0]
         named = (record.source if self._show_source else "", answered, record.asked_by)
         parts.extend(_text(text, 24, MUTED) for text in named if text)
         if record.signature:

@@ -79,8 +79,8 @@ class RequestDetail(VerticalScroll, can_focus=True):
         raw: bool = False,
     ) -> None:
         """Shows a request. `shown` is None while it loads; `note` goes below; `raw` says whether `v` shows all."""
-        extended = shown.extended if shown else ""
-        make_about = partial(record_lines, record, extended=extended) if record else None
+        extended, alerted = (shown.extended, shown.alerted) if shown else ("", "")
+        make_about = partial(record_lines, record, extended=extended, alerted=alerted) if record else None
         self.query_one("#detail-about", DetailLines).show(make_about)
         make_shown = partial(shown_prompt_lines, shown, BY_KEY if raw else BY_COMMAND) if shown else None
         self.query_one("#detail-shown", DetailLines).show(make_shown)
@@ -88,18 +88,23 @@ class RequestDetail(VerticalScroll, can_focus=True):
         self.query_one("#detail-note", Static).update(trusted("\n").join([*below, *([note] if note else [])]))
 
 
-def record_lines(record: SourcedRecord, width: int = 0, *, extended: str = "") -> Iterator[Content]:
-    """The outcome and the facts of a request, line by line; `extended` says how often its deadline was extended."""
+def record_lines(record: SourcedRecord, width: int = 0, *, extended: str = "", alerted: str = "") -> Iterator[Content]:
+    """The outcome and the facts of a request, line by line.
+
+    `extended` says how often its deadline was extended, and `alerted` who was alerted.
+    """
     title = outcome(record, _OUTCOME_WIDTH) + trusted("  ") + _value(record.action, BY_COMMAND, STRONG)
     yield from _wrapped(trusted("  "), title, width, first=_EMPTY)
     yield trusted("")
     margin = trusted(" " * (_LABEL_WIDTH + 1))
-    for label, value in _facts(record, extended):
+    for label, value in _facts(record, extended, alerted):
         yield from _wrapped(margin, value, width, first=trusted(f"{label:<{_LABEL_WIDTH}} ", MUTED))
 
 
-def _facts(record: SourcedRecord, extended: str) -> Iterator[tuple[str, Content]]:
+def _facts(record: SourcedRecord, extended: str, alerted: str) -> Iterator[tuple[str, Content]]:
     yield "asked", _time(record.asked)
+    if alerted:
+        yield "alerted", _value(alerted, BY_COMMAND)
     if extended:
         yield "extended", _value(extended, BY_COMMAND)
     if record.decided:
@@ -133,7 +138,8 @@ def _facts(record: SourcedRecord, extended: str) -> Iterator[tuple[str, Content]
         words = trusted(record.signature, "" if record.signer else WARNING)
         yield "signature", words
         if record.signer:
-            yield "key", _value(record.signer, BY_COMMAND)
+            name = f"{record.signed_by} ({record.signer})" if record.signed_by else record.signer
+            yield "key", _value(name, BY_COMMAND)
 
 
 def _time(time: str) -> Content:

@@ -225,6 +225,12 @@ class SqliteView:
         with translating(self.path):
             return self.db.execute("SELECT 1 FROM nonces WHERE nonce = ?", (nonce,)).fetchone() is not None
 
+    def counter(self, keyid: str) -> int:
+        """The last counter of a security key, 0 if it has none."""
+        with translating(self.path):
+            row = self.db.execute("SELECT counter FROM counters WHERE key = ?", (keyid,)).fetchone()
+        return int(row[0]) if row else 0
+
     def page(
         self, wanted: HistoryFilter = ALL, *, before: int | None = None, limit: int = PAGE
     ) -> tuple[HistoryRecord, ...]:

@@ -6,6 +6,7 @@ The index reads these fields of an entry's body. They are optional text unless n
                       of a tool call also `kind`; of a daemon also `daemon`, `kind`, and `asked`, the time of the
                       request according to the daemon
     decision.made     envelope (DSSE object): verdict, edits, surface, reason and nonce come from the signed statement
+    denial.recorded   as in `core/unsigned_denial.py`
     rule.answered     as in `core/rule_answer.py`
     rule.made, rule.ended    rule (object with `id`), id
     op.failed         error
@@ -16,6 +17,7 @@ The index reads these fields of an entry's body. They are optional text unless n
 import sqlite3
 from typing import Final
 
+from aileron_tui.core.authenticator_data import recorded_counter
 from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
@@ -52,14 +54,22 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
     """Adds one entry to the derived tables, inside the transaction that appends it."""
     if entry.request:
         db.execute("INSERT INTO steps VALUES (?, ?)", (entry.request, entry.seq))
+    if "envelope" in entry.body:
+        _count(db, entry)
+    if entry.kind == EntryKind.DECIDED and decision is not None:
+        _decided(db, entry, *decision)
+    else:
+        _record_kind(db, entry)
+
+
+def _record_kind(db: sqlite3.Connection, entry: Entry) -> None:
     match entry.kind:
         case EntryKind.REQUESTED:
             _made(db, entry)
         case EntryKind.SHOWN:
             db.execute("UPDATE requests SET shown = ? WHERE id = ? AND shown = ''", (entry.time, entry.request))
-        case EntryKind.DECIDED:
-            if decision is not None:
-                _decided(db, entry, *decision)
+        case EntryKind.DENIED_UNSIGNED:
+            _denied_unsigned(db, entry)
         case EntryKind.RULED:
             _ruled(db, entry)
         case EntryKind.TOLD:
@@ -74,6 +84,12 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
             _ended(db, entry, ENDS[EntryKind(kind)])
         case _:
             _changed(db, entry)
+
+
+def _count(db: sqlite3.Connection, entry: Entry) -> None:
+    """Remembers the counter of the security key that signed what the entry has, if one did."""
+    if counted := recorded_counter(entry):
+        db.execute("INSERT OR REPLACE INTO counters VALUES (?, ?)", counted)
 
 
 def _changed(db: sqlite3.Connection, entry: Entry) -> None:
@@ -132,6 +148,20 @@ def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer:
         _reword(db, row[0], outcome, statement.reason)
     if edits := edits_of(statement):
         _edit(db, row[0], f"edited {words(edits)}")
+
+
+def _denied_unsigned(db: sqlite3.Connection, entry: Entry) -> None:
+    row = db.execute("SELECT seq, asked, shown FROM requests WHERE id = ?", (entry.request,)).fetchone()
+    if row is None:
+        return
+    reason, surface = _text(entry.body.get("reason")), _text(entry.body.get("surface"))
+    took = max(0.0, (moment(entry.time) - moment(row[2] or row[1])).total_seconds())
+    db.execute(
+        "UPDATE requests SET outcome = ?, decided = ?, took = ?, surface = ?, signer = '', reason = ?, ended = ?"
+        " WHERE seq = ?",
+        (RequestState.DENIED, entry.time, took, surface, reason, entry.time, row[0]),
+    )
+    _reword(db, row[0], RequestState.DENIED, reason)
 
 
 def _ruled(db: sqlite3.Connection, entry: Entry) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
-INDEX_VERSION: Final = "5"
+INDEX_VERSION: Final = "6"
 
 _ENTRIES: Final = """
 CREATE TABLE entries (
@@ -27,7 +27,8 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
 # `steps` finds the entries of a request, `keys` those that change who may approve, `agents` those that change agents,
-# `rules` those that change rules. `rule` is the rule that answered a request.
+# `rules` those that change rules.
+# `counters` has the last counter of each security key. `rule` is the rule that answered a request.
 # `agent` is the name of the agent's token, and `says` is what the agent calls itself; before agents had tokens of their
 # own, only the latter was known. `daemon` names the daemon that runs a request, if it is not the gate; `told` means
 # that the daemon reported the outcome. `edited` means that the inputs were changed before the call was approved, and
@@ -38,6 +39,7 @@ DROP TABLE IF EXISTS keys;
 DROP TABLE IF EXISTS agents;
 DROP TABLE IF EXISTS rules;
 DROP TABLE IF EXISTS nonces;
+DROP TABLE IF EXISTS counters;
 DROP TABLE IF EXISTS requests;
 DROP TABLE IF EXISTS search;
 CREATE TABLE steps (request TEXT, seq INTEGER, PRIMARY KEY (request, seq)) WITHOUT ROWID;
@@ -46,6 +48,7 @@ CREATE TABLE agents (seq INTEGER PRIMARY KEY);
 CREATE TABLE rules (seq INTEGER PRIMARY KEY, id TEXT NOT NULL);
 CREATE INDEX rules_by_id ON rules (id, seq);
 CREATE TABLE nonces (nonce TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE counters (key TEXT PRIMARY KEY, counter INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE requests (
     seq       INTEGER PRIMARY KEY,
     id        TEXT NOT NULL UNIQUE,
@@ -109,7 +112,14 @@ def _fourth(_: sqlite3.Connection) -> None:
     """
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second, _third, _fourth)
+def _fifth(_: sqlite3.Connection) -> None:
+    """Leaves the tables unchanged. Older versions of the program know neither security keys nor unsigned denials.
+
+    They would take a request that was denied without a signature for one that still waits.
+    """
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second, _third, _fourth, _fifth)
 VERSION: Final = len(MIGRATIONS)
 OLDEST_READABLE: Final = 1
 """The oldest schema version that can be read. A reader changes nothing, so it must also read outdated ledgers."""
@@ -160,7 +170,7 @@ def reset_index(db: sqlite3.Connection) -> None:
 def index_is_current(db: sqlite3.Connection) -> bool:
     """Whether the derived tables have the format of this version."""
     row = db.execute("SELECT value FROM meta WHERE name = 'index'").fetchone()
-    wanted = {"steps", "keys", "agents", "rules", "nonces", "requests", "search"}
+    wanted = {"steps", "keys", "agents", "rules", "nonces", "counters", "requests", "search"}
     return row is not None and row[0] == INDEX_VERSION and wanted <= _tables(db)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.key_change import is_security_key
 from aileron_tui.core.outcomes import ELSEWHERE, ending
 from aileron_tui.core.summary import summary_line
 from aileron_tui.core.time_words import span
@@ -25,7 +26,9 @@ def rows(record: HistoryRecord, width: int, summary: Sequence[str] = ()) -> list
     """One line if it fits, else two: the outcome, the action and its summary, then the details."""
     glyph, word = outcome(record)
     took = "" if record.took is None else f"decided in {span(record.took)}"
-    signed = "signed" if record.signer else "not signed" if record.surface == ELSEWHERE else ""
+    signed = "not signed" if record.surface == ELSEWHERE else ""
+    if record.signer:
+        signed = "signed by a security key" if is_security_key(record.signer) else "signed"
     parts = (record.id, record.asked_by, record.answered, took, signed, record.reason or record.error)
     details = " · ".join(inline(part) for part in parts if part)
     about = "".join(f"{part}  " for part in (inline(record.action), summary_line(summary, _WIDE)) if part)

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -11,12 +11,14 @@ from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.history.record_text import fields, outcome
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
 from aileron_tui.cli.output import columns, print_json, write
+from aileron_tui.core.alert_words import alert_words, recorded_alerts
 from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject, plain
+from aileron_tui.core.key_change import is_security_key
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.time_words import span
@@ -44,6 +46,7 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         signature = signature or _signature(record, entries, reader.key_changes())
         extended = _extended(entries, reader.key_changes())
         edit = history_pages.edit(record, entries)
+    alerted = alert_words(recorded_alerts(entry.fields() for entry in entries))
     if kept := any(map(_has_preview, entries)):
         entries = _with_previews(entries) if options.preview else tuple(map(_without_preview, entries))
     hidden = _HIDDEN if kept and not options.preview else _not_kept(entries)
@@ -51,16 +54,18 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         listed: list[JsonObject] = [
             {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
         ]
-        more: JsonObject = {"signature": signature, "extended": extended, "edit": edit, "entries": [*listed]}
+        more: JsonObject = {"signature": signature, "extended": extended, "alerted": alerted}
+        more |= {"edit": edit, "entries": [*listed]}
         print_json({**fields(record), **more})
         return OK
-    _print_record(record, signature, extended, edit, hidden)
+    _print_record(record, {"alerted": alerted, "extended": extended, "signature": signature}, edit, hidden)
     for entry in entries:
         _print_entry(entry)
     return OK
 
 
-def _print_record(record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None, hidden: str) -> None:
+def _print_record(record: HistoryRecord, found: Mapping[str, str], edit: JsonObject | None, hidden: str) -> None:
+    """Prints the facts of a request; `found` is what its entries say, in words."""
     glyph, word = outcome(record)
     write(sys.stdout, f"{glyph} {word}: {inline(record.action)}", indent=_INDENT)
     about = {
@@ -70,12 +75,13 @@ def _print_record(record: HistoryRecord, signature: str, extended: str, edit: Js
         "agent": record.agent,
         "says it is": record.says,
         "risk": record.risk,
-        "surface" if not record.rule else "answered": record.answered,
+        "answered" if record.rule or record.unsigned_denial else "surface": record.answered,
         "decided in": "" if record.took is None else span(record.took),
-        "extended": extended,
+        "alerted": found["alerted"],
+        "extended": found["extended"],
         "reason": record.reason,
         "error": record.error,
-        "signature": signature,
+        "signature": found["signature"],
         "note": unknown_outcome(record, utc_now()),
         "not shown": hidden,
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
@@ -140,6 +146,8 @@ def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: t
     if record.surface == ELSEWHERE:
         late = "; an answer from here came too late" if decision else ""
         return f"none: answered elsewhere, not signed{late}"
+    if record.unsigned_denial:
+        return f"none: {_denied_by(entries, key_changes)}"
     if decision is None:
         return "none: not decided"
     signers = _signers(key_changes, decision)
@@ -149,7 +157,16 @@ def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: t
     if statement.request != decision.request:
         return f"BAD: it was made for request {statement.request}"
     approver = signers.approvers[text]
-    return f"good, by {approver.name} ({text}{', insecure: no passphrase' if approver.insecure else ''})"
+    kind = "the security key " if is_security_key(text) else ""
+    return f"good, by {kind}{approver.name} ({text}{', insecure: no passphrase' if approver.insecure else ''})"
+
+
+def _denied_by(entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:
+    """In words: in which session a request was denied without a signature."""
+    denial = next((entry for entry in reversed(entries) if entry.kind == EntryKind.DENIED_UNSIGNED), None)
+    opened_by = str(denial.body.get("opened_by", "")) if denial else ""
+    names = {str(change.body.get("fingerprint")): str(change.body.get("name")) for change in key_changes}
+    return f"denied in a session that {names.get(opened_by, opened_by)} opened" if opened_by else "denied without a key"
 
 
 def _extended(entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:

@@ -10,6 +10,7 @@ from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.cli.output import counted, print_json
 from aileron_tui.core.entry_chain import ChainFault, Damage
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
+from aileron_tui.core.key_change import is_security_key
 from aileron_tui.core.visible_text import inline
 from aileron_tui.ledger.entry_check import CheckReport, verify
 from aileron_tui.ledger.errors import LedgerDamaged
@@ -89,6 +90,7 @@ def _report_fields(report: CheckReport, names: dict[str, str]) -> JsonObject:
             {"key": fingerprint, "name": names.get(fingerprint, ""), "count": count}
             for fingerprint, count in report.decisions.items()
         ],
+        "unsigned_denials": report.unsigned_denials,
         "rules": [{"rule": rule, "count": count} for rule, count in report.rule_answers.items()],
         "fault": _fault_fields(fault) if fault else None,
         "notes": list(report.notes),
@@ -111,7 +113,10 @@ def _print_report(report: CheckReport, names: dict[str, str]) -> None:
     sys.stdout.write(f"good: {counted(report.entries, 'entry', 'entries')}\n  head {report.head}\n")
     for fingerprint, count in report.decisions.items():
         name = inline(names.get(fingerprint, "?"))
-        sys.stdout.write(f"  {counted(count, 'decision')} signed by {name} ({inline(fingerprint)})\n")
+        kind = "the security key " if is_security_key(fingerprint) else ""
+        sys.stdout.write(f"  {counted(count, 'decision')} signed by {kind}{name} ({inline(fingerprint)})\n")
+    if report.unsigned_denials:
+        sys.stdout.write(f"  {counted(report.unsigned_denials, 'denial')} without a signature\n")
     for rule, count in report.rule_answers.items():
         sys.stdout.write(f"  {counted(count, 'request')} answered by {inline(rule)}\n")
     for note in report.notes:

@@ -1,0 +1,78 @@
+"""Which changes of keys, agents and rules may be appended to a ledger, and the counters of security keys.
+
+What is signed must be signed over this ledger. The signatures themselves are verified by those who read the entries.
+"""
+
+from aileron_tui.core.agent_change import AGENT_CHANGES, read_change
+from aileron_tui.core.agent_change import objection as agent_objection
+from aileron_tui.core.authenticator_data import counter_problem, recorded_counter
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.jsontext import JsonError
+from aileron_tui.core.key_change import KEY_CHANGES, recorded_key_change
+from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
+from aileron_tui.core.rule_change import objection as rule_objection
+from aileron_tui.core.rule_change import read_change as read_rule_change
+from aileron_tui.ledger.errors import EntryRefused
+from aileron_tui.ledger.store import RequestLookup
+
+
+def admit_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a change that must not be appended, and whatever a copied security key signed."""
+    if "envelope" in entry.body:
+        _admit_counter(ledger, entry)
+    if entry.kind in KEY_CHANGES:
+        _admit_key_change(ledger, entry)
+    if entry.kind in AGENT_CHANGES:
+        _admit_agent_change(ledger, entry)
+    if entry.kind in RULE_CHANGES:
+        _admit_rule_change(ledger, entry)
+
+
+def _admit_counter(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses what a security key signed with a counter that it already had. Its readers verify the signature."""
+    counted = recorded_counter(entry)
+    if counted and (why := counter_problem(ledger.counter(counted[0]), counted[1])):
+        raise EntryRefused("the security key may have been copied", why)
+
+
+def _admit_key_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a security key without a signed change over the last entry. Its readers verify the signature."""
+    try:
+        signed = recorded_key_change(entry)
+    except JsonError as error:
+        raise EntryRefused("the change to a key is not valid", str(error)) from None
+    if signed is None:
+        return
+    change, signer, _ = signed
+    if ledger.position(change.head, entry.seq - 1, entry.seq) is None or ledger.position(change.ledger, 1, 2) is None:
+        raise EntryRefused("the change to a key was not signed over the head of this ledger", change.head)
+    latest = {str(other.body.get("fingerprint")): other.kind for other in ledger.key_changes()}
+    if latest.get(signer) != EntryKind.KEY_ENROLLED:
+        raise EntryRefused("the change to a key was not signed by a key that may approve", signer)
+
+
+def _admit_agent_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a change that does not fit those before it. Its readers verify the signature."""
+    latest = {str(change.body.get("name")): EntryKind(change.kind) for change in ledger.agent_changes()}
+    try:
+        change, envelope = read_change(entry)
+    except JsonError as error:
+        raise EntryRefused("the change to an agent is not valid", str(error)) from None
+    if why := agent_objection(latest, change, signed=envelope is not None):
+        raise EntryRefused("the agent cannot be changed", why)
+    if envelope is not None and ledger.position(change.head, entry.seq - 1, entry.seq) is None:
+        raise EntryRefused("the change to an agent was not signed over the head of the ledger", change.head)
+
+
+def _admit_rule_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a change that does not fit those before it. Its readers verify the signature."""
+    try:
+        change, _ = read_rule_change(entry)
+    except JsonError as error:
+        raise EntryRefused("the change to a rule is not valid", str(error)) from None
+    earlier = ledger.rule_changes(change.id)
+    if why := rule_objection({change.id: EntryKind(earlier[-1].kind)} if earlier else {}, change, entry.time):
+        raise EntryRefused("the rule cannot be changed", why)
+    if ledger.position(change.head, max(1, entry.seq - HEAD_WINDOW), entry.seq) is None:
+        raise EntryRefused("the change to a rule was not signed over a recent head of the ledger", change.head)
