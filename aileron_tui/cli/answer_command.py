@@ -12,6 +12,7 @@ from aileron_tui.cli.outcome_waiting import Outcome, wait_for_outcome
 from aileron_tui.cli.output import print_error, print_json, print_lines, write_error
 from aileron_tui.cli.request_lookup import ID_HELP, NoSuchRequest, find_waiting, wait_for_preview
 from aileron_tui.cli.request_text import prompt_lines
+from aileron_tui.cli.security_key_prompt import needs_touch, touched_answer
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.request import Request
@@ -55,11 +56,14 @@ def give_answer(options: argparse.Namespace, verdict: Verdict) -> int:
                 raise _TooLate(request, request.state)
             shown = list(prompt_lines(request, sys.stderr))
             sys.stderr.write("".join(f"{line}\n" for line in shown))
+            answer = Answer(request, verdict, options.reason)
             if verdict is Verdict.APPROVE:
                 _check_approvable(request, options.digest)
                 confirmation.confirm(request, policy, sources.key, digest_given=bool(options.digest), shown=shown)
-                request = _unchanged(sources, request)
-            request = _send(sources, Answer(request, verdict, options.reason))
+                if needs_touch(answer, policy.high_risk):
+                    answer = touched_answer(sources.of(request), answer)
+                answer = replace(answer, request=_unchanged(sources, request))
+            request = _send(sources, answer)
             return _report(sources, request, verdict, options)
         except NoSuchRequest as error:
             print_error(error)

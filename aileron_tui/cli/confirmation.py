@@ -12,7 +12,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.config import Policy
+from aileron_tui.files.config import SECURITY_KEY, Policy
 from aileron_tui.files.paths import paths
 from aileron_tui.signing import key_store
 from aileron_tui.signing.key_store import UnlockedKey
@@ -43,8 +43,8 @@ def confirm(
     """Asks whether to approve the prompt that was `shown`, line by line. `digest_given`: the user gave its digest.
 
     The question says if there are warnings or more lines than the window shows. High risk is confirmed as
-    `[policy] high_risk` says. Nothing can be asked without a terminal, so there high risk is refused if it needs more
-    than a yes.
+    `[policy] high_risk` says; for "key", the caller asks for the touch afterwards. Nothing can be asked without a
+    terminal, so there high risk is refused if it needs more than a yes.
     """
     high = request.prompt.risk.level is RiskLevel.HIGH
     if not _has_terminal():
@@ -97,6 +97,8 @@ def _confirmed(request: Request, high_risk: str, key: UnlockedKey) -> bool:
 
 
 def _asked(action: str, high_risk: str, key: UnlockedKey, verb: str, question: str) -> bool:
+    if high_risk == SECURITY_KEY:
+        return True  # the touch that follows confirms it
     if high_risk == "type":
         return ask_line(f"High risk. Type {inline(action)} to {verb}:") == action
     if high_risk == "passphrase" and not key.insecure:

@@ -15,7 +15,7 @@ from aileron_tui.core.entry_chain import ChainWalker
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Severity
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.config import Config
+from aileron_tui.files.config import SECURITY_KEY, Config
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import Paths, bundled
 from aileron_tui.files.private_files import private_folder
@@ -31,6 +31,9 @@ DAEMONS: Final = "daemons"
 _FEWEST_COLUMNS: Final = 40
 _FEWEST_LINES: Final = 15
 _MULTIPLEXERS: Final = {"TMUX": "tmux", "STY": "screen", "ZELLIJ": "zellij"}
+_NEEDED: Final = {"passphrase": "the passphrase", SECURITY_KEY: "a security key"}
+"""What cannot be typed by another program, by the ways to confirm high risk."""
+
 _CREATE_KEY: Final = "Create one with `aileron-tui key init`."
 
 
@@ -88,15 +91,15 @@ def multiplexer(env: Mapping[str, str], config: Config | None) -> Iterator[Check
     name = next((name for variable, name in _MULTIPLEXERS.items() if env.get(variable)), "")
     if not name:
         return
-    if config and config.policy.high_risk == "passphrase":
-        words = f"running in {name}; high-risk approvals need the passphrase"
+    if config and (needed := _NEEDED.get(config.policy.high_risk)):
+        words = f"running in {name}; high-risk approvals need {needed}"
         yield Check("multiplexer", Status.OK, words)
         return
     yield Check(
         "multiplexer",
         Status.WARN,
         f"this terminal runs in {name}: any program of yours can type into it, including agents",
-        fix='Run agents as another user, or set high_risk = "passphrase" under [policy].',
+        fix='Run agents as another user, or set high_risk = "passphrase" or "key" under [policy].',
     )
 
 

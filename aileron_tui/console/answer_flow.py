@@ -14,7 +14,7 @@ from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.surface_words import answer_words
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import short
-from aileron_tui.surface.answer_delivery import Answer, Delivery, DeliveryRefusal, deliver
+from aileron_tui.surface.answer_delivery import Answer, Delivery, DeliveryRefusal, answer_statement, deliver
 from aileron_tui.surface.answered_row import AnsweredRows
 from aileron_tui.surface.batch_summary import summarize
 from aileron_tui.surface.board import Pill, Tone, approved_pill
@@ -26,7 +26,9 @@ from aileron_tui.surface.waiting_order import is_open, next_waiting
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort, Dialogs
+    from aileron_tui.core.decision import Statement
     from aileron_tui.core.request import Request
+    from aileron_tui.surface.security_key_touch import Touched
 
 _ANSWERS: Final = "answers"
 _REDRAW_DELAY: Final = 0.05
@@ -86,7 +88,8 @@ class AnswerFlow:
             return
         answer = answers[0]
         if answer.request.prompt.risk.level is RiskLevel.HIGH:
-            self._dialogs.confirm_high_risk(answer.request, partial(self._confirmed, answer))
+            prepare, done = partial(self._statement, answer), partial(self._confirmed, answer)
+            self._dialogs.confirm_high_risk(answer.request, prepare, done)
         elif not self._asked_about(answer.request) and (hasty := self.reading.hasty(answer.request)):
             self._hasty = answer.request.digest, hasty
             self._port.arming.asked_again()
@@ -115,11 +118,15 @@ class AnswerFlow:
         """Stops offering a rule for calls equal to this one."""
         self._equal.forget(request)
 
-    def _confirmed(self, answer: Answer, sure: bool | None) -> None:
+    def _statement(self, answer: Answer) -> "Statement":
+        """In a thread: what a security key is to sign for an answer."""
+        return answer_statement(self._port.source(answer.request.source), answer)
+
+    def _confirmed(self, answer: Answer, sure: "bool | Touched | None") -> None:
         if sure and is_outdated(self._board, answer):
             self._port.show_message(_CHANGED, Tone.WARN)
         elif sure:
-            self._hold(answer)
+            self._hold(answer if sure is True else replace(answer, touched=sure))
 
     def deny(self) -> None:
         """Denies the request that is shown and the others of its row, without an undo window: nothing runs."""

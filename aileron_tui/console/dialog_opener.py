@@ -15,6 +15,8 @@ from aileron_tui.surface.source import OperatorKey
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
+    from aileron_tui.signing.envelope import Signable
+    from aileron_tui.surface.security_key_touch import Touched
 
 
 class ConsoleDialogs:
@@ -26,10 +28,13 @@ class ConsoleDialogs:
         self._keys = keys
         self._arming = arming
 
-    def confirm_high_risk(self, request: "Request", done: Callable[[bool | None], None]) -> None:
-        """Asks for confirmation before high risk is approved: by a key, the action's name or the passphrase.
+    def confirm_high_risk(
+        self, request: "Request", prepare: "Callable[[], Signable]", done: "Callable[[bool | Touched | None], None]"
+    ) -> None:
+        """Asks for confirmation before high risk is approved: by a key, the action's name, the passphrase or a touch.
 
-        The dialog names the recipients or targets again, and says so if the call was edited.
+        The dialog names the recipients or targets again, and says so if the call was edited. A security key signs what
+        `prepare` returns.
         """
         from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415
         from aileron_tui.console.screens.high_risk import LOW, strict_confirmation  # noqa: PLC0415
@@ -39,7 +44,7 @@ class ConsoleDialogs:
         what = "Approve the edited call of " if request.edited_from else "Approve "
         question = trusted(f"⚠ High risk. {what}", "bold $text-error") + foreign_line(prompt.action) + trusted("?")
         title = f"Approve {'the edited call ' if request.edited_from else ''}with your passphrase"
-        confirm = strict_confirmation(self._settings, self._keys, prompt, question, title, height)
+        confirm = strict_confirmation(self._settings, self._keys, prompt, question, title, height, prepare)
         if confirm is None:
             named = target_lines(prompt, low=height < LOW)
             confirm = ConfirmScreen(question, foreign_line(prompt.risk.reason), self._arming, named)

@@ -37,6 +37,7 @@ class KeyScope(StrEnum):
     HISTORY_TABLE = "List of past requests"
     CONFIRM = "Confirmation"
     TYPED_CONFIRM = "Typed confirmation"
+    TOUCH = "Touch of a security key"
     REASON = "Denial reason"
     EDIT = "Edit form"
     BATCH = "Marked requests"

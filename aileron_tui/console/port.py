@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from aileron_tui.core.jsontext import JsonObject
     from aileron_tui.core.request import Request
     from aileron_tui.runtime.source_events import SourceEvent
+    from aileron_tui.signing.envelope import Signable
     from aileron_tui.surface.agent_notices import AgentNotices
     from aileron_tui.surface.arming import Arming
     from aileron_tui.surface.held_approval import Stoppable
+    from aileron_tui.surface.security_key_touch import Touched
     from aileron_tui.surface.source import OperatorKey, Source
     from aileron_tui.surface.source_listener import SourceStatus
 
@@ -124,8 +126,13 @@ class BatchChecks:
 class Dialogs(Protocol):
     """The dialogs. Each calls `done` with its result, or with None if it was cancelled."""
 
-    def confirm_high_risk(self, request: "Request", done: Callable[[bool | None], None]) -> None:
-        """Asks for confirmation before a high-risk request is approved, in the way chosen in the settings."""
+    def confirm_high_risk(
+        self, request: "Request", prepare: "Callable[[], Signable]", done: "Callable[[bool | Touched | None], None]"
+    ) -> None:
+        """Asks for confirmation before a high-risk request is approved, in the way chosen in the settings.
+
+        If that is the touch of a security key, it signs what `prepare` returns, in a thread.
+        """
 
     def ask_reason(self, request: "Request", done: Callable[[str | None], None]) -> None:
         """Asks why a request is denied."""

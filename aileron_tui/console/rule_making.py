@@ -12,11 +12,14 @@ from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import short
 from aileron_tui.runtime.errors import NoReply
 from aileron_tui.surface.board import Tone
+from aileron_tui.surface.source import signable_rules
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort
     from aileron_tui.core.prompt import Prompt
     from aileron_tui.core.request import Request
+    from aileron_tui.core.rule_change import RuleChange
+    from aileron_tui.surface.security_key_touch import Touched
 
 RULES: Final = "rules"
 """The kind of work under which rules are read and changed in threads."""
@@ -59,15 +62,25 @@ class RuleMaking:
 
         self.port.run_blocking(RULES, self.request.source, ask)
 
-    def make(self, rule: Rule, done: Callable[[str], None]) -> None:
-        """Signs the rule and makes it; calls `done` with the reason if it was not made, else with ""."""
+    def statement(self, rule: Rule) -> "RuleChange":
+        """In a thread: what a security key is to sign to make the rule."""
+        source = self.port.source(self.request.source)
+        if source is None:
+            raise AileronError("not connected")
+        return signable_rules(source).rule_statement(rule)
+
+    def make(self, rule: Rule, done: Callable[[str], None], touched: "Touched | None" = None) -> None:
+        """Signs the rule, unless a security key has, and makes it; calls `done` with why it was not made, or ""."""
 
         def sign() -> None:
             try:
                 source = self.port.source(self.request.source)
                 if source is None:
                     raise AileronError("not connected: no rule was made")
-                source.make_rule(rule)
+                if touched is None:
+                    source.make_rule(rule)
+                else:
+                    signable_rules(source).make_signed_rule(touched.envelope)
             except NoReply as error:
                 rules = hint("rules", self.port.keymap_in_use, label="shows the rules").text
                 self.port.report(done, f"unknown whether the rule was made, {rules}: {error}")

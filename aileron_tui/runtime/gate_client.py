@@ -25,7 +25,7 @@ from urllib.parse import quote
 import httpx
 
 from aileron_tui.core.call_hint import CallHint
-from aileron_tui.core.decision import Verdict
+from aileron_tui.core.decision import Statement, Verdict, read_statement
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical
 from aileron_tui.core.prompt import Asker
@@ -40,6 +40,7 @@ from aileron_tui.runtime.http_connection import HttpConnection, Query
 from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.runtime.source_events import LIMITS, SourceEvent, read_events
 from aileron_tui.runtime.vault import VaultState
+from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.envelope import Envelope, sign
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
@@ -237,8 +238,21 @@ class ApproverClient:
         If the reply is lost, sends the same decision once more; the gate applies it only once. Any error after that is
         NoReply, because the gate may have taken the first one.
         """
-        body = canonical(self.decision(request, verdict, reason=reason, edits=edits))
-        path = f"/v1/action-approvals/{_path_segment(request.id)}/decide"
+        return self._send_decision(request.id, self.decision(request, verdict, reason=reason, edits=edits))
+
+    def statement(
+        self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> Statement:
+        """What is to be signed to answer exactly what the request shows."""
+        return request.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
+
+    def decide_signed(self, request: Request, envelope: Envelope, approver: Approver) -> RequestState:  # noqa: ARG002  # the gate knows it
+        """Sends a decision that another key has signed."""
+        return self._send_decision(request.id, _decision_body(read_statement(envelope.payload), envelope))
+
+    def _send_decision(self, id_: str, decision: JsonObject) -> RequestState:
+        body = canonical(decision)
+        path = f"/v1/action-approvals/{_path_segment(id_)}/decide"
         try:
             answer = self._ask("POST", path, body, seconds=DECIDE_SECONDS)
         except NoReply as lost:
@@ -252,10 +266,8 @@ class ApproverClient:
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> JsonObject:
         """The body of a signed decision; several of them make a batch."""
-        statement = request.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
-        envelope: Envelope = sign(statement, self._key)
-        body: JsonObject = {"approved": verdict is Verdict.APPROVE, "reason": reason, "envelope": envelope.fields()}
-        return body if edits is None else body | {"edited_payload": edits}
+        statement = self.statement(request, verdict, reason=reason, edits=edits)
+        return _decision_body(statement, sign(statement, self._key))
 
     def decide_batch(self, decisions: Mapping[str, JsonObject]) -> JsonObject:
         """Sends several signed decisions by request id; each is accepted or refused independently."""
@@ -308,6 +320,16 @@ class ApproverClient:
 
         self._change_rule(lambda head, time: made(rule, head, time))
 
+    def rule_statement(self, rule: "Rule") -> "RuleChange":
+        """What is to be signed to make a rule."""
+        from aileron_tui.core.rule_change import made  # noqa: PLC0415  # not needed before the first frame
+
+        return made(rule, self._rules_head(), timestamp(self._clock()))
+
+    def make_signed_rule(self, envelope: Envelope) -> None:
+        """Makes a rule that another key has signed."""
+        self._ask("POST", "/v1/rules", {"envelope": envelope.fields()})
+
     def end_rule(self, id_: str) -> None:
         """Signs the end of a rule and ends it."""
         from aileron_tui.core.rule_change import ended  # noqa: PLC0415  # not needed before the first frame
@@ -315,11 +337,14 @@ class ApproverClient:
         self._change_rule(lambda head, time: ended(id_, head, time))
 
     def _change_rule(self, change: Callable[[str, str], "RuleChange"]) -> None:
+        statement = change(self._rules_head(), timestamp(self._clock()))
+        self.make_signed_rule(sign(statement, self._key))
+
+    def _rules_head(self) -> str:
         head = self._ask("GET", "/v1/rules").get("head")
         if not isinstance(head, str):
             raise InvalidReply("the gate's reply contains no head")
-        statement = change(head, timestamp(self._clock()))
-        self._ask("POST", "/v1/rules", {"envelope": sign(statement, self._key).fields()})
+        return head
 
     def status(self) -> JsonObject:
         """The status of the gate."""
@@ -408,6 +433,12 @@ def _asker_headers(asker: Asker) -> dict[str, str]:
         ("X-Aileron-Folder", asker.folder),
     )
     return {name: inline(value) for name, value in pairs if value}
+
+
+def _decision_body(statement: Statement, envelope: Envelope) -> JsonObject:
+    approved = statement.verdict is Verdict.APPROVE
+    body: JsonObject = {"approved": approved, "reason": statement.reason, "envelope": envelope.fields()}
+    return body if statement.edits is None else body | {"edited_payload": statement.edits}
 
 
 def _state(answer: JsonObject) -> RequestState:

@@ -26,10 +26,12 @@ from aileron_tui.runtime.errors import (
     VaultLocked,
 )
 from aileron_tui.surface.board import Tone
-from aileron_tui.surface.source import Source
+from aileron_tui.surface.source import SignedElsewhere, Source
 
 if TYPE_CHECKING:
+    from aileron_tui.core.decision import Statement
     from aileron_tui.core.request import Request
+    from aileron_tui.surface.security_key_touch import Touched
 
 _LEDGER_GREW: Final = "not_admitted"
 _UNCERTAIN: Final = "it is not known whether the answer arrived"
@@ -53,12 +55,13 @@ class DeliveryRefusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The operator's answer to exactly the prompt of this request."""
+    """The operator's answer to exactly the prompt of this request. A security key has signed it if it is `touched`."""
 
     request: "Request"
     verdict: Verdict
     reason: str = ""
     edits: JsonObject | None = None
+    touched: "Touched | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +93,24 @@ def deliver(source: Source, answer: Answer) -> Delivery:
         try:
             return _taken(answer, _decide(source, answer))
         except NotAllowed as error:
-            if error.code != _LEDGER_GREW or answer.edits is not None:
+            if error.code != _LEDGER_GREW or answer.edits is not None or answer.touched is not None:
                 raise
             return _sign_again(source, answer)
     except AileronError as error:
         return _look_up(source, answer, error) if _may_be_taken(error) else _refused(answer, error)
+
+
+def answer_statement(source: Source | None, answer: Answer) -> "Statement":
+    """What is to be signed for an answer by another key than the operator's. May block."""
+    if source is None:
+        raise AileronError("not connected")
+    return _signed_elsewhere(source).statement(answer.request, answer.verdict, reason=answer.reason, edits=answer.edits)
+
+
+def _signed_elsewhere(source: Source) -> SignedElsewhere:
+    if isinstance(source, SignedElsewhere):
+        return source
+    raise AileronError("this source takes no answers of security keys")
 
 
 def _may_be_taken(error: AileronError) -> bool:
@@ -105,6 +121,8 @@ def _may_be_taken(error: AileronError) -> bool:
 
 
 def _decide(source: Source, answer: Answer) -> RequestState:
+    if answer.touched is not None:
+        return _signed_elsewhere(source).decide_signed(answer.request, answer.touched.envelope, answer.touched.approver)
     return source.decide(answer.request, answer.verdict, reason=answer.reason, edits=answer.edits)
 
 

@@ -7,18 +7,37 @@ from aileron_tui.core.rule import Rule
 from aileron_tui.core.rule_change import LARGEST, RuleChange, ended, length_problem, made
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.boot_clock import boot_clock
-from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.store import EntryDraft, LedgerView
 from aileron_tui.signing.approvers import Approvers
-from aileron_tui.signing.envelope import sign
+from aileron_tui.signing.envelope import Envelope, sign
 from aileron_tui.signing.errors import NoRule, RuleFault
 from aileron_tui.signing.key_store import UnlockedKey
-from aileron_tui.signing.rules import KnownRule, Rules, change_body
+from aileron_tui.signing.rules import KnownRule, Rules, change_body, check_rule_signature
 
 
 def make_rule(ledger: Path, rule: Rule, key: UnlockedKey) -> None:
     """Makes a rule."""
     _record(ledger, key, lambda view, time: made(rule, view.head().hash, time))
+
+
+def rule_statement(ledger: Path, rule: Rule) -> RuleChange:
+    """What is to be signed to make a rule by another key than the operator's, such as a security key."""
+    with open_reader(ledger) as reader:
+        change = made(rule, reader.head().hash, timestamp(utc_now()))
+    check_change(change)
+    return change
+
+
+def make_signed_rule(ledger: Path, change: RuleChange, envelope: Envelope) -> None:
+    """Makes the rule of such a statement."""
+    with open_ledger(ledger, role="rules", guest=True) as opened:
+
+        def drafts(view: LedgerView) -> list[EntryDraft]:
+            check_rule_signature(envelope.fields(), Approvers.of(view.key_changes()))
+            return [EntryDraft(change.change, change_body(change, envelope.fields(), utc_now(), boot_clock()))]
+
+        opened.append_given(drafts)
 
 
 def end_rule(ledger: Path, id_: str, key: UnlockedKey) -> KnownRule:

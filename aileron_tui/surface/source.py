@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
@@ -11,11 +12,15 @@ from aileron_tui.signing.key_store import UnlockedKey
 
 if TYPE_CHECKING:
     from aileron_tui.core.call_hint import CallHint
+    from aileron_tui.core.decision import Statement
     from aileron_tui.core.request import Request
     from aileron_tui.core.rule import Rule
+    from aileron_tui.core.rule_change import RuleChange
     from aileron_tui.core.rule_list import ListedRule, RuleOffers
     from aileron_tui.runtime.source_events import SourceEvent
     from aileron_tui.runtime.vault import VaultState
+    from aileron_tui.signing.approvers import Approver
+    from aileron_tui.signing.envelope import Envelope
 
 
 class Source(Protocol):
@@ -95,6 +100,37 @@ class TakesPresence(Protocol):
 
     def report_presence(self, *, awake: bool, reading: str) -> None:
         """Says whether somebody is at this surface, and the id of the request they read, "" if none."""
+
+
+@runtime_checkable
+class SignedElsewhere(Protocol):
+    """A source that also takes what another key than the operator's has signed, such as a security key."""
+
+    def statement(
+        self, request: "Request", verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> "Statement":
+        """What is to be signed to answer exactly the prompt of this request."""
+
+    def decide_signed(self, request: "Request", envelope: "Envelope", approver: "Approver") -> RequestState:
+        """Answers with such a statement, which this approver signed."""
+
+
+@runtime_checkable
+class RulesSignedElsewhere(Protocol):
+    """A source that also takes rules that another key than the operator's has signed, such as a security key."""
+
+    def rule_statement(self, rule: "Rule") -> "RuleChange":
+        """What is to be signed to make a rule."""
+
+    def make_signed_rule(self, envelope: "Envelope") -> None:
+        """Makes the rule of such a statement."""
+
+
+def signable_rules(source: Source) -> RulesSignedElsewhere:
+    """A source as one that takes rules of security keys. Raises AileronError if it does not."""
+    if isinstance(source, RulesSignedElsewhere):
+        return source
+    raise AileronError("this source takes no rules of security keys")
 
 
 def call_hint_of(source: object) -> "CallHint | None":

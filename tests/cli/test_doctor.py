@@ -30,9 +30,13 @@ from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
+from aileron_tui.surface.key_enrolment import changing_keys
+from aileron_tui.surface.security_key_enrolment import USB, enroll_security_key
+from aileron_tui.surface.security_key_registration import read_registration
 from tests.daemon.process import FakeDaemon
 from tests.project.test_layers import loaded_by
 from tests.runtime.opencode.fake_server import FakeOpencode
+from tests.software_authenticator import SoftwareAuthenticator
 
 TOKEN = "5e" * 32
 HOSTILE = "1.0\x1b[2J\u202e⏎\nok"
@@ -618,3 +622,26 @@ def test_colours_and_a_terminal_that_is_too_small(home: Path) -> None:
 def test_help_loads_nothing_heavy() -> None:
     code = "from aileron_tui.cli import main\ntry:\n    main(['doctor', '--help'])\nexcept SystemExit:\n    pass"
     assert not loaded_by(code) & {"textual", "httpx", "wasmtime", "cryptography", "sqlite3", "platformdirs"}
+
+
+def test_high_risk_that_needs_a_security_key_and_has_none(
+    home: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "keys.security" not in doctor().checks
+    configure(home, '[policy]\nhigh_risk = "key"')
+    done = doctor()
+    assert done.status("keys.security") == "fail"
+    assert "nothing at high risk can be approved" in done.words("keys.security")
+    assert "key security-key add" in done.words("keys.security")
+    data = home / "ours" / "data"
+    with key_store.for_this_run() as key:
+        with changing_keys(data) as (ledger, approvers):
+            ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment("default", key.public))
+        made = SoftwareAuthenticator().registration(b"")
+        enroll_security_key(data, key, "blue", read_registration(made.authenticator_data), USB)
+    done = doctor()
+    assert (done.status("keys.security"), "blue may approve here" in done.words("keys.security")) == ("ok", True)
+    monkeypatch.setattr("aileron_tui.cli.security_key_checks.find_spec", lambda _: None)
+    done = doctor()
+    assert done.status("keys.security") == "fail"
+    assert "aileron-tui[page]" in done.words("keys.security")

@@ -14,12 +14,16 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.cli import source_options
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
+from aileron_tui.core.unsigned_denial import UnsignedDenial
 from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.signing import key_store
+from aileron_tui.surface.key_enrolment import enroll_signed
 from tests.ledger.scenes import DIGEST, Scene, age_index, tampering
+from tests.signing.security_keys import SoftwareKey
 
 HOSTILE = "\x1b[2J\x07 [red]\u202e"
 
@@ -565,3 +569,32 @@ def test_what_a_daemon_never_tells_is_not_called_running(home: Path, capsys: pyt
 
 def csv_rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(said(capsys, "export", "--format", "csv"), newline="")))
+
+
+def test_the_history_says_which_security_key_signed_and_what_nobody_signed(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    scene = Scene(home / "data" / "ledger.db")
+    scene.close()
+    key = SoftwareKey()
+    enroll_signed(home / "data", "yubi", key.public, scene.key, added_on="usb")
+    scene.reopen()
+    scene.ask("act-1")
+    envelope = key.sign(scene.statement("act-1", Verdict.DENY)).fields()
+    scene.ledger.append(EntryKind.DECIDED, {"envelope": envelope}, "act-1")
+    scene.ask("act-2")
+    denial = UnsignedDenial(DIGEST, "", "page", "page-1", scene.key.public.fingerprint)
+    scene.ledger.append(EntryKind.DENIED_UNSIGNED, denial.body(), "act-2")
+    scene.close()
+    assert "signature   good, by the security key yubi (WEBAUTHN:" in said(capsys, "show", "act-1")
+    text = said(capsys, "show", "act-2")
+    assert "answered    denied on the page, without a signature\n" in text
+    assert "signature   none: denied in a session that laptop opened\n" in text
+    report = said(capsys, "verify")
+    assert "1 decision signed by the security key yubi (WEBAUTHN:" in report
+    assert "1 denial without a signature\n" in report
+    assert json.loads(said(capsys, "verify", "--json"))["unsigned_denials"] == 1
+    listed = said(capsys)
+    assert "denied on the page, without a signature" in listed
+    assert "signed by a security key" in listed

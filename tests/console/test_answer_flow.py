@@ -17,9 +17,11 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.request_queue import Arrived, apply_all
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
+from aileron_tui.signing.envelope import Signable
 from aileron_tui.surface.agent_notices import AgentNotices
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
+from aileron_tui.surface.security_key_touch import Touched
 
 NORMAL, HIGH, LOW = (Risk(level, "why") for level in (RiskLevel.NORMAL, RiskLevel.HIGH, RiskLevel.LOW))
 
@@ -154,8 +156,10 @@ class FakeDialogs:
         self.meanwhile: Callable[[], None] = lambda: None
         self.problems: Mapping[str, str] = {}
 
-    def confirm_high_risk(self, request: Request, done: Callable[[bool | None], None]) -> None:
-        del request
+    def confirm_high_risk(
+        self, request: Request, prepare: Callable[[], Signable], done: Callable[[bool | Touched | None], None]
+    ) -> None:
+        del request, prepare
         self.meanwhile()
         done(self.sure)
 

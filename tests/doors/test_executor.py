@@ -16,10 +16,12 @@ from aileron_tui.doors.executor import GrantCheck, GrantRefused, approvers_of
 from aileron_tui.files.agent_tokens import approvers_path
 from aileron_tui.signing.approvers import Approver
 from aileron_tui.surface.agent_changes import add_agent, revoke_agent, rotate_agent
+from aileron_tui.surface.key_enrolment import enroll_signed
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.ruled_gate import make, offers
 from tests.gate.served_gate import WAITING, ServedGate, served_gate
 from tests.gate.tool_calls import ask, asked, decide, poll
+from tests.signing.security_keys import SoftwareKey
 
 AGENT = "default"
 CALL = ToolCall("save", {"path": "/tmp/notes.txt", "count": 2}, "files", definition="sha256:" + "ab" * 32)
@@ -181,3 +183,31 @@ def test_a_program_knows_who_may_approve_from_the_file_beside_its_token(env: Gat
     with pytest.raises(GrantRefused, match="cannot be read") as caught:
         approvers_of(env.data, "python")
     assert "aileron-tui agent rotate python" in caught.value.hint
+
+
+def test_a_decision_by_a_security_key_counts_where_its_line_is_known(env: GateEnv) -> None:
+    key = SoftwareKey()
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            enroll_signed(env.data, "yubi", key.public, env.key, added_on="usb")
+            item = await asked(served, question())
+            body = {"approved": True, "envelope": key.sign(env.statement(item)).fields()}
+            assert (await served.approver.post(f"{WAITING}/{item['id']}/decide", json=body)).status_code == 200
+            answer = (await poll(served, item["id"])).json()
+            known = approvers_of(env.data, AGENT)
+            assert set(known) == {env.key.public.fingerprint, key.public.fingerprint}
+            for part in ("authenticatorData", "clientDataJSON", "sig"):
+                (signature,) = answer["decision"]["signatures"]
+                spoiled = signature | {part: signature[part][:8] + "AAAA" + signature[part][12:]}
+                bad = answer | {"decision": answer["decision"] | {"signatures": [spoiled]}}
+                with pytest.raises(GrantRefused, match="not valid"):
+                    GrantCheck(AGENT, known).args(bad, item["id"], CALL)
+            with pytest.raises(GrantRefused, match="not valid"):
+                GrantCheck(AGENT, keys(env)).args(answer, item["id"], CALL)
+            check = GrantCheck(AGENT, known)
+            assert check.args(answer, item["id"], CALL) == CALL.args
+            with pytest.raises(GrantRefused, match="not valid"):
+                check.args(answer, item["id"], CALL)
+
+    run_async(work())

@@ -274,7 +274,7 @@ def test_five_more_minutes_are_signed_for_the_deadline_on_screen(key: UnlockedKe
     sent = next(request for request in gate.asked if request.url.path.endswith("/extend"))
     approvers = Approvers({key.public.fingerprint: Approver("laptop", key.public, "")})
     envelope = json.loads(sent.content)["envelope"]
-    extension, _ = verify_extension(envelope, approvers, instance=INSTANCE, request=extended.id)
+    extension, _, _ = verify_extension(envelope, approvers, instance=INSTANCE, request=extended.id)
     assert (extension.before, extension.expires) == (shown["expires_at"], longer["expires_at"])
 
 

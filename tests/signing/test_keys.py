@@ -16,7 +16,7 @@ import pytest
 from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.signing import key_store, pkcs8
 from aileron_tui.signing.errors import KeyFault, KeyLocked, WrongSecret
-from aileron_tui.signing.public_key import PublicKey, read_public
+from aileron_tui.signing.public_key import PublicKey, read_ed25519, read_public
 from aileron_tui.signing.secret_memory import wipe
 
 LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAVFSbLEOFFaBRdGPeLtU17HEBjfXbjY3ZuR/BU9idNG someone"
@@ -82,7 +82,7 @@ def test_locking_drops_the_last_reference_to_the_private_key() -> None:
             return self
 
         def public_bytes_raw(self) -> bytes:
-            return read_public(LINE).raw
+            return read_ed25519(LINE).raw
 
     private = Tracked()
     gone = weakref.ref(private)
@@ -283,7 +283,7 @@ def test_keys_under_which_anyone_can_sign_are_refused() -> None:
     from aileron_tui.signing.small_order import _SMALL_ORDER  # noqa: PLC0415  # the table itself is what is checked
 
     assert all(map(_order_divides_8, _SMALL_ORDER))
-    assert not _order_divides_8(read_public(LINE).raw)
+    assert not _order_divides_8(read_ed25519(LINE).raw)
     for point in _SMALL_ORDER:
         for raw in (point, point[:31] + bytes([point[31] | 0x80])):
             with pytest.raises(KeyFault, match="forged"):

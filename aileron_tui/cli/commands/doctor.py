@@ -50,6 +50,7 @@ def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     from aileron_tui.cli.alert_checks import alerts  # noqa: PLC0415
     from aileron_tui.cli.connection_checks import connections  # noqa: PLC0415
     from aileron_tui.cli.mcp_checks import mcp  # noqa: PLC0415
+    from aileron_tui.cli.security_key_checks import security_keys  # noqa: PLC0415
     from aileron_tui.files.paths import paths  # noqa: PLC0415
 
     here = paths()
@@ -60,6 +61,7 @@ def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     yield check
     yield from machine_checks.folders(here)
     yield machine_checks.signing_keys(here)
+    yield from security_keys(here, config)
     yield machine_checks.publishers(here)
     yield machine_checks.manifests()
     yield from machine_checks.ledgers(here)

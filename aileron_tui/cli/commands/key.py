@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.cli import security_keys
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
 from aileron_tui.cli.output import print_json, write_error
 from aileron_tui.core.entry_kinds import EntryKind
@@ -16,6 +17,7 @@ from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.errors import KeyFault, NoKey
 from aileron_tui.signing.public_key import read_ed25519
 from aileron_tui.signing.secret_memory import protect_process, wipe
+from aileron_tui.signing.security_key import SecurityKey
 from aileron_tui.signing.terminal_input import ask_new_passphrase, ask_passphrase
 from aileron_tui.surface.key_enrolment import changing_keys, read_approvers
 from aileron_tui.surface.operator_key import FIRST_KEY
@@ -40,6 +42,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     enroll.add_argument("--name", required=True, help="the key's name")
     revoke = commands.add_parser("revoke", help="stop a key from approving on this gate")
     revoke.add_argument("name", metavar="NAME", help="the key's name or fingerprint")
+    security_key = commands.add_parser("security-key", help="add, list and remove security keys and passkeys")
+    security_keys.arguments(security_key)
     passphrase = commands.add_parser("passphrase", help="change a key's passphrase")
     passphrase.add_argument("name", metavar="NAME", nargs="?", help=_ONE_KEY)
 
@@ -59,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
                 _enroll(options.file, options.name)
             case "revoke":
                 _revoke(options.name)
+            case "security-key":
+                security_keys.run(options)
             case "passphrase":
                 _passphrase(_chosen(options.name))
     except NoKey as error:
@@ -151,6 +157,8 @@ def _described(name: str, key: key_store.StoredKey | None, approver: Approver | 
     if public is None:
         raise NoKey(f"no key named {name}")
     protection = key.protection if key else "not on this machine"
+    if isinstance(public, SecurityKey):
+        protection = "security key or passkey"
     if key is None and approver and approver.insecure:
         protection = key_store.INSECURE
     return {

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import ClassVar, Final
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -30,6 +31,9 @@ from aileron_tui.core.rule_change import LONGEST
 from aileron_tui.core.rule_list import RuleOffer, RuleOffers
 from aileron_tui.core.time_spans import read_end
 from aileron_tui.core.times import timestamp, utc_now
+
+if TYPE_CHECKING:
+    from aileron_tui.surface.security_key_touch import Touched
 
 _CHECK_SECONDS: Final = 0.5
 _HOURS: Final = (1, 8)
@@ -341,22 +345,23 @@ class RuleScreen(Dialog[None]):
         if prompt.risk.level is RiskLevel.HIGH:
             question = trusted("⚠ High risk. Make a rule for ", DANGER) + foreign_line(prompt.action) + trusted("?")
             title = "Make the rule with your passphrase"
-            confirm = strict_confirmation(port.settings, port.keys, prompt, question, title, self.app.size.height)
+            height, prepare = self.app.size.height, partial(self._making.statement, rule)
+            confirm = strict_confirmation(port.settings, port.keys, prompt, question, title, height, prepare)
         if confirm is None:
             self._make(rule)
         else:
             self.app.push_screen(confirm, lambda sure: self._confirmed(rule, sure))
 
-    def _confirmed(self, rule: Rule, sure: bool | None) -> None:
+    def _confirmed(self, rule: Rule, sure: "bool | Touched | None") -> None:
         self._check()
         if sure and not self._problem:
-            self._make(rule)
+            self._make(rule, None if sure is True else sure)
         else:
             self._is_making = False
 
-    def _make(self, rule: Rule) -> None:
+    def _make(self, rule: Rule, touched: "Touched | None" = None) -> None:
         self.say(trusted("making the rule…", MUTED))
-        self._making.make(rule, self._done)
+        self._making.make(rule, self._done, touched)
 
     def _done(self, why: str) -> None:
         """Closes the sheet, or says why there is no rule."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from aileron_tui.core.daemon_kinds import NO_EFFECT
-from aileron_tui.core.decision import Verdict
+from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
@@ -28,7 +28,8 @@ from aileron_tui.runtime.errors import (
     Rejected,
     RuntimeFault,
 )
-from aileron_tui.signing.envelope import sign
+from aileron_tui.signing.approvers import Approver
+from aileron_tui.signing.envelope import Envelope, check_decision, opened, sign
 from aileron_tui.signing.key_store import UnlockedKey
 
 
@@ -71,8 +72,33 @@ class AnswerSender:
         self._uncertain = f"it is not known whether the {client.peer} accepted the answer"
         self.in_flight: set[str] = set()
 
+    def statement(self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> Statement:
+        """What is to be signed to answer exactly what the request shows."""
+        shown = replace(request, head=self._ledger.head)
+        edits = edits if verdict is Verdict.APPROVE else None
+        return shown.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
+
+    def decide_signed(self, request: Request, envelope: Envelope, approver: Approver) -> RequestState:
+        """Records and sends a decision that this approver signed, after checking it: a daemon does not."""
+        statement = opened(envelope, {approver.public.fingerprint: approver})
+        check_decision(
+            statement,
+            now=self._clock(),
+            instance=request.instance,
+            request=request.id,
+            digest=request.digest,
+            seen_nonce=lambda _: False,  # the ledger refuses a nonce that was used
+        )
+        self._ledger.enroll(approver)
+        return self._decide(request, statement.verdict, statement.reason, statement.edits, envelope)
+
     def decide(self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> RequestState:
         """Signs, records and sends a decision on exactly what the request shows; returns its new state."""
+        return self._decide(request, verdict, reason, edits, None)
+
+    def _decide(
+        self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None, signed: Envelope | None
+    ) -> RequestState:
         approved = verdict is Verdict.APPROVE
         if request.deny_only and approved:
             raise AnswerRefused("this request can only be denied", request.deny_only)
@@ -83,7 +109,8 @@ class AnswerSender:
                 self._check_unchanged(request, edits)
                 if self._check_again is not None:
                     self._check_again(request)
-            envelope = self._record_decision(request, verdict, reason, edits)
+            signed = signed or sign(self.statement(request, verdict, reason, edits), self._key)
+            envelope = self._record_decision(request, signed)
             self._tracker.answer_recorded(request.id, request if edits else None)
             body: JsonObject = {"approved": approved, "reason": reason, "envelope": envelope}
             if payload is not None:
@@ -118,11 +145,9 @@ class AnswerSender:
                 409, {"error": {"message": "the request has changed since it was shown"}}, peer=self._client.peer
             )
 
-    def _record_decision(self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> JsonObject:
-        """Signs and records the decision; returns the envelope."""
-        shown = replace(request, head=self._ledger.head)
-        statement = shown.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
-        envelope = sign(statement, self._key).fields()
+    def _record_decision(self, request: Request, signed: Envelope) -> JsonObject:
+        """Records a signed decision; returns the envelope."""
+        envelope = signed.fields()
         try:
             self._ledger.record_decision(request.id, envelope)
         except InvalidTransition:

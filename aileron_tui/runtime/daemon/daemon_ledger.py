@@ -19,10 +19,11 @@ from aileron_tui.core.jsontext import Json, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.times import moment, utc_now
+from aileron_tui.core.times import moment, timestamp, utc_now
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.first_entry import first_hash
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.recorded_decision import decision_of
@@ -30,8 +31,10 @@ from aileron_tui.ledger.request_status import ANSWERED, DaemonReport, RequestSta
 from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft, LedgerView
 from aileron_tui.runtime.daemon.audit_answers import LONGEST_ID, AuditAnswer, audit_answers
 from aileron_tui.runtime.daemon.times import utc_time
-from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.signing.security_key import SecurityKey
+from aileron_tui.signing.signed_key_changes import LedgerPlace, signed_enrolment
 
 DELIVERY_TIME: Final = timedelta(seconds=30)
 """How long after an answer the daemon's lists and reports may still be from before the answer."""
@@ -97,6 +100,10 @@ class DaemonLedger:
     def record_decision(self, id_: str, envelope: JsonObject) -> None:
         """Records a signed decision; raises InvalidTransition if the request was answered before."""
         self._ledger.append(EntryKind.DECIDED, {"envelope": envelope}, id_)
+
+    def enroll(self, approver: Approver) -> None:
+        """Lets a security key approve, signed by the operator's key, unless it may already."""
+        self._append(lambda view: self._security_key_draft(view, approver))
 
     def record_report(  # noqa: PLR0913  # what a daemon may report
         self,
@@ -183,11 +190,27 @@ class DaemonLedger:
         known = approvers.get(public.fingerprint)
         if known and not known.revoked:
             return
-        name = self._key.name
-        if any(approver.name == name for approver in approvers.active):
-            mark = hashlib.sha256(public.line().encode()).hexdigest()[:8]
-            name = f"{name[:23].rstrip('.')}-{mark}"
+        name = _unused(self._key.name, approvers, public.line())
         yield EntryDraft(EntryKind.KEY_ENROLLED, approvers.enrolment(name, public, insecure=self._key.insecure))
+
+    def _security_key_draft(self, view: LedgerView, approver: Approver) -> Iterator[EntryDraft]:
+        approvers, public = Approvers.of(view.key_changes()), approver.public
+        known = approvers.get(public.fingerprint)
+        if not isinstance(public, SecurityKey) or (known and not known.revoked):
+            return
+        place = LedgerPlace(first_hash(view), view.head().hash, timestamp(self._clock()))
+        yield EntryDraft(
+            EntryKind.KEY_ENROLLED,
+            signed_enrolment(
+                approvers,
+                place,
+                self._key,
+                name=_unused(approver.name, approvers, public.line()),
+                public=public,
+                backup_eligible=approver.backup_eligible,
+                added_on=approver.added_on,
+            ),
+        )
 
     def _revocation_draft(self, view: LedgerView) -> Iterator[EntryDraft]:
         approvers, fingerprint = Approvers.of(view.key_changes()), self._key.public.fingerprint
@@ -287,6 +310,13 @@ class DaemonLedger:
                 return
             elsewhere = report.elsewhere and decided_here and report.outcome is not RequestState.PENDING
         yield _draft(id_, replace(report, elsewhere=elsewhere))
+
+
+def _unused(name: str, approvers: Approvers, line: str) -> str:
+    """A name for a key that no other has: its own, or with a mark."""
+    if all(approver.name != name for approver in approvers.active):
+        return name
+    return f"{name[:23].rstrip('.')}-{hashlib.sha256(line.encode()).hexdigest()[:8]}"
 
 
 def _may_wait(known: RequestStanding) -> bool:

@@ -117,6 +117,10 @@ class DaemonSource(ListedSource):
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Sends a decision on exactly what the request shows, once. If it fails, looks up the state before raising."""
+        self._check_answer(request, verdict, edits)
+        return self._decide(request, verdict, reason, edits)
+
+    def _check_answer(self, request: Request, verdict: Verdict, edits: JsonObject | None) -> None:  # noqa: ARG002
         # Its id may belong to another request now. A denial runs nothing, but it must not go to another daemon either.
         replaced = was_replaced(self._daemon)
         if replaced:
@@ -125,7 +129,6 @@ class DaemonSource(ListedSource):
             raise PromptChanged(
                 409, {"error": {"message": "the daemon has restarted since the request was shown"}}, peer="daemon"
             )
-        return self._decide(request, verdict, reason, edits)
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         """A page of our own ledger, including answers that were given elsewhere."""

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol, Self
 
-from aileron_tui.core.decision import Verdict
+from aileron_tui.core.decision import Statement, Verdict, read_statement
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.request import Request
@@ -33,6 +33,8 @@ from aileron_tui.runtime.errors import NoGate, NoReply, NotFound, RuntimeFault
 from aileron_tui.runtime.no_rules import NoRules
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.sse import SseFrame
+from aileron_tui.signing.approvers import Approver
+from aileron_tui.signing.envelope import Envelope
 from aileron_tui.signing.key_store import UnlockedKey
 
 LOOKUPS_AT_ONCE: Final = 20
@@ -295,10 +297,29 @@ class ListedSource(NoRules, ABC):
 
     # answers and history
 
+    def statement(
+        self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> Statement:
+        """What is to be signed to answer exactly what the request shows."""
+        return self._answer_sender.statement(request, verdict, reason, edits)
+
     def _decide(self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> RequestState:
         """Sends a decision on exactly what the request shows, once. If it fails, looks up the state before raising."""
+        return self._sent(lambda: self._answer_sender.decide(request, verdict, reason, edits))
+
+    def decide_signed(self, request: Request, envelope: Envelope, approver: Approver) -> RequestState:
+        """Sends a decision that another key has signed, once. If it fails, looks up the state before raising."""
+        signed = read_statement(envelope.payload)
+        self._check_answer(request, signed.verdict, signed.edits)
+        return self._sent(lambda: self._answer_sender.decide_signed(request, envelope, approver))
+
+    @abstractmethod
+    def _check_answer(self, request: Request, verdict: Verdict, edits: JsonObject | None) -> None:
+        """Raises if this answer cannot be sent any more."""
+
+    def _sent(self, send: Callable[[], RequestState]) -> RequestState:
         try:
-            return self._answer_sender.decide(request, verdict, reason, edits)
+            return send()
         except NoGate as fault:
             self._inbox.put(fault)  # nobody listens any more, even if the stream is still open
             raise

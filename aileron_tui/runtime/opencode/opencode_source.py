@@ -249,12 +249,15 @@ class OpencodeSource(ListedSource):
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Sends a decision on exactly what the request shows, once. If it fails, looks up the state before raising."""
+        self._check_answer(request, verdict, edits)
+        return self._decide(request, verdict, reason, None)
+
+    def _check_answer(self, request: Request, verdict: Verdict, edits: JsonObject | None) -> None:
         if edits:
             raise AnswerRefused("opencode runs this call unchanged", "an edit would have no effect")
         if verdict is Verdict.APPROVE and request.instance != self.instance:
             message = "the address of opencode has changed since the request was shown"
             raise PromptChanged(409, {"error": {"message": message}}, peer=self._client.peer)
-        return self._decide(request, verdict, reason, None)
 
     def _check_unchanged(self, request: Request) -> None:
         """Fetches the request and its call again, and refuses if they are not what was shown."""

@@ -13,25 +13,27 @@ from aileron_tui.cli.exit_codes import NOT_FOUND, OK, USAGE
 from aileron_tui.cli.output import counted, print_error, print_json, print_lines, write, write_error
 from aileron_tui.cli.request_lookup import NoSuchRequest, find_waiting, wait_for_preview
 from aileron_tui.cli.request_text import prompt_lines
+from aileron_tui.cli.security_key_prompt import touch
 from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object, with_canonical_numbers
 from aileron_tui.core.mcp_tools import is_definition_hash, tool_named
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, new_rule_id
+from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict, allows_high_risk, new_rule_id
 from aileron_tui.core.rule_list import RuleOffer, RuleOffers, differs_from
 from aileron_tui.core.rule_reader import read_example, read_rule
 from aileron_tui.core.rule_words import rule_words
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.doors.known_servers import read_server
-from aileron_tui.files.config import Policy
+from aileron_tui.files.config import SECURITY_KEY, Policy
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.signing.errors import RuleFault
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.local_ledgers import gate_ledger
-from aileron_tui.surface.rule_changes import make_rule
+from aileron_tui.surface.rule_changes import make_rule, make_signed_rule, rule_statement
+from aileron_tui.surface.source import signable_rules
 
 _PINNED: Final = "pinned"
 _NAMED_TWICE: Final = "--from names the request, so --agent, --action, --tool and --args cannot be given too"
@@ -120,7 +122,11 @@ def _add_named(options: argparse.Namespace, policy: Policy) -> int:
     rule = _checked(_with_examples(rule, options))
     with source_options.unlocked_key(options.key) as key:
         _confirm(rule, policy, key)
-        make_rule(gate_ledger(), rule, key)
+        if _needs_touch(rule, policy):
+            change = rule_statement(gate_ledger(), rule)
+            make_signed_rule(gate_ledger(), change, touch(change).envelope)
+        else:
+            make_rule(gate_ledger(), rule, key)
     return _report(rule, options)
 
 
@@ -141,7 +147,11 @@ def _add_from_request(options: argparse.Namespace, policy: Policy) -> int:
         verdict, ends = RuleVerdict(options.verdict), timestamp(options.ends)
         rule = _checked(_with_examples(replace(offer.rule, verdict=verdict, ends=ends), options))
         _confirm(rule, policy, sources.key, _past_lines(offer, offers.days))
-        source.make_rule(rule)
+        if _needs_touch(rule, policy):
+            rules = signable_rules(source)
+            rules.make_signed_rule(touch(rules.rule_statement(rule)).envelope)
+        else:
+            source.make_rule(rule)
     return _report(rule, options)
 
 
@@ -184,8 +194,12 @@ def _checked(rule: Rule) -> Rule:
 def _confirm(rule: Rule, policy: Policy, key: UnlockedKey, more: Sequence[str] = ()) -> None:
     """Shows the rule and asks whether to make it."""
     write(sys.stderr, "", inline(rule_words(rule, utc_now())), *input_lines(rule), *more)
-    high = rule.verdict is RuleVerdict.ALLOW and rule.risk is RiskLevel.HIGH
-    confirmation.confirm_rule(rule.action, policy, key, high=high)
+    confirmation.confirm_rule(rule.action, policy, key, high=allows_high_risk(rule))
+
+
+def _needs_touch(rule: Rule, policy: Policy) -> bool:
+    """Whether a security key must sign a rule."""
+    return allows_high_risk(rule) and policy.high_risk == SECURITY_KEY
 
 
 def _past_lines(offer: RuleOffer, days: int) -> list[str]:
