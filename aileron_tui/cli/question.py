@@ -11,6 +11,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config import SECURITY_KEY
 from aileron_tui.signing.errors import SigningError
 from aileron_tui.signing.secret_memory import wipe
 
@@ -73,7 +74,7 @@ class Question:
         terminal = self._terminal
         terminal.write_rows(list(text.rule(terminal.columns, terminal.style)))
         terminal.write(text.choices(words, terminal.columns))
-        word = self._answers.choice(words, self._check)
+        word = self._answers.choice(words, self.check)
         if word == QUIT:
             raise QuestionLeft
         return word
@@ -103,21 +104,23 @@ class Question:
 
     def reason(self) -> str:
         """The reason for a denial; may be empty."""
-        return self._answers.line("Reason, or enter for none:", self._check, pasted=True)
+        return self._answers.line("Reason, or enter for none:", self.check, pasted=True)
 
     def confirm(self, high_risk: str, key: "OperatorKey") -> bool:
         """Confirms an approval at high risk, as the configuration says; at least by typing the action's name."""
         self._terminal.write_rows(list(text.target_rows(self.request, self._columns)))
+        if high_risk == SECURITY_KEY:
+            return True  # the touch that follows confirms it
         if high_risk == "passphrase" and key.lockable:
             return self._knows_passphrase(key)
         word = text.word_to_type(self.request)
-        if self._answers.line(f"High risk. Type {word} to approve:", self._check) == word:
+        if self._answers.line(f"High risk. Type {word} to approve:", self.check) == word:
             return True
         self._terminal.write("That is not what was asked for, so nothing was decided.")
         return False
 
     def _knows_passphrase(self, key: "OperatorKey") -> bool:
-        passphrase = self._answers.secret(f"High risk. Approve with the passphrase of {key.name}", self._check)
+        passphrase = self._answers.secret(f"High risk. Approve with the passphrase of {key.name}", self.check)
         try:
             key.unlock(passphrase)
         except SigningError as error:
@@ -127,7 +130,7 @@ class Question:
             wipe(passphrase)
         return True
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Checks that the question still stands, and says when its time is nearly up."""
         self.request = self._check_request()
         if self._terminal.columns < self._columns:

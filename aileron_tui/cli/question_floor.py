@@ -1,4 +1,4 @@
-"""Asks in the terminal where a gate was started, when nobody else is there to be asked.
+"""Asks in the terminal where a gate was started, when its turn comes: nobody else is there, or nobody reacted.
 
 The gate goes on while a question is open: a thread asks, as a client of the gate like any other. What the gate logs
 meanwhile is written afterwards, so that the question stays readable.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from aileron_tui.cli.output import counted
 from aileron_tui.cli.question_answers import EndOfInput
-from aileron_tui.cli.question_loop import QuestionLoop, QuestionSettings
+from aileron_tui.cli.question_loop import SURFACE, QuestionLoop, QuestionSettings
 from aileron_tui.cli.question_terminal import TerminalGone, open_terminal, style_for
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import inline
@@ -91,7 +91,7 @@ class TerminalFloor:
         self._key_name = key_name
         self._output = output
         self._log = gate_log
-        self._waiting: frozenset[str] = frozenset()
+        self._turns: frozenset[str] = frozenset()
         self._left: frozenset[str] = frozenset()
         self._key: StoredOperatorKey | None = None
         self._loop: QuestionLoop | None = None
@@ -113,18 +113,23 @@ class TerminalFloor:
             await asyncio.to_thread(self._stop)
 
     async def _follow(self, gate: "Gate") -> None:
-        """Notices when something waits and no other surface is attached. Ends when the gate is about to stop."""
+        """Notices when it is the terminal's turn. Ends when the gate is about to stop."""
         while not _is_announced(gate):
             await asyncio.sleep(_LOOK_SECONDS)
-        while _is_announced(gate):
-            self._waiting = gate.waiting_ids()
-            if self._loop is None and not gate.feed.watched and self._is_needed():
+        gate.presence.has_terminal(True)
+        while _is_announced(gate) and self._thread.is_alive():
+            self._turns = gate.prompt_turn()
+            if self._loop is None and self._is_needed():
                 self._turn.set()
             await asyncio.sleep(_LOOK_SECONDS)
+        gate.presence.has_terminal(False)
         await asyncio.to_thread(self._stop)
 
     def _is_needed(self) -> bool:
-        return bool(self._waiting - self._left)
+        return bool(self._turns - self._left)
+
+    def _is_wanted(self, id_: str) -> bool:
+        return id_ in self._turns and id_ not in self._left
 
     def _stop(self) -> None:
         self._stopping.set()
@@ -159,7 +164,7 @@ class TerminalFloor:
 
     def _ask(self) -> None:
         """Asks about everything that waits, until it is answered or left."""
-        before = self._waiting
+        before = self._turns
         self._left &= before
         loop: QuestionLoop | None = None
         try:
@@ -175,7 +180,7 @@ class TerminalFloor:
                         terminal.write(inline(str(error)))
                     else:
                         raise
-                if loop.waiting_ids and not self._stopping.is_set():
+                if loop.waiting_ids & self._turns and not self._stopping.is_set():
                     terminal.write("You can answer with `aileron-tui` or `aileron-tui prompt` in another terminal.")
         except TerminalGone:
             raise
@@ -183,8 +188,7 @@ class TerminalFloor:
             self._log.note("terminal", str(error))
         finally:
             self._loop = None
-            seen = loop.waiting_ids if loop is not None else frozenset()
-            self._left |= seen or before
+            self._left |= before | ((loop.waiting_ids & self._turns) if loop is not None else frozenset())
 
     def _operator_key(self) -> StoredOperatorKey:
         if self._key is None:
@@ -193,7 +197,7 @@ class TerminalFloor:
         return self._key
 
     def _sources(self) -> "list[SourceSpec]":
-        return source_specs([GateChoice("", discover)], self._config, surface="prompt")
+        return source_specs([GateChoice("", discover)], self._config, surface=SURFACE)
 
     def _settings(self) -> QuestionSettings:
         console = self._config.console
@@ -202,8 +206,8 @@ class TerminalFloor:
             console.lock_minutes,
             console.bell,
             until_idle=True,
-            left=self._left,
-            needed=self._is_needed,
+            is_wanted=self._is_wanted,
+            is_needed=self._is_needed,
         )
 
 

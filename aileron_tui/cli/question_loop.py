@@ -9,32 +9,38 @@ from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, OUTCOME_UNKNOWN, W
 from aileron_tui.cli.output import counted
 from aileron_tui.cli.question import Question, QuestionLeft, QuestionOver
 from aileron_tui.cli.question_answers import ENTER, TICK_SECONDS, Answers
+from aileron_tui.cli.question_lock import KeyLock
+from aileron_tui.cli.question_presence import AT_TERMINAL_SECONDS, ReadingReporter
 from aileron_tui.cli.question_terminal import QuestionTerminal
+from aileron_tui.cli.question_text import capitalized
+from aileron_tui.cli.question_touch import touched
 from aileron_tui.cli.request_lookup import PREVIEW_SECONDS
+from aileron_tui.cli.security_key_prompt import needs_touch
 from aileron_tui.console.source_listeners import SourceListeners
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.request import Request
+from aileron_tui.core.request import Request, request_key
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline, short
 from aileron_tui.runtime.errors import NotFound
-from aileron_tui.signing.errors import SigningError
-from aileron_tui.signing.secret_memory import wipe
 from aileron_tui.surface.answer_delivery import Answer, Delivery, DeliveryRefusal, deliver
 from aileron_tui.surface.arming import Arming, elapsed
 from aileron_tui.surface.board import Board
+from aileron_tui.surface.other_surfaces import OtherSurfaces
+from aileron_tui.surface.security_key_device import TouchFault
 from aileron_tui.surface.source_listener import ConnectionState
 
 if TYPE_CHECKING:
     from aileron_tui.surface.source import OperatorKey, Source, SourceSpec
 
+SURFACE: Final = "prompt"
+
 _OUTCOME_SECONDS: Final = 5.0
 _LAST_OUTCOME_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 1.5
 _NEWS_SECONDS: Final = 3.0
-_TRIES: Final = 3
 _LONGEST_REASON: Final = 300
 _CODES: Final = {
     RequestState.EXECUTED: OK,
@@ -42,6 +48,7 @@ _CODES: Final = {
     RequestState.UNKNOWN: OUTCOME_UNKNOWN,
     RequestState.INTERRUPTED: OUTCOME_UNKNOWN,
 }
+_UNLOCK: Final = "A request is waiting. Unlock your key to read it, or press enter to leave it."
 _NOT_CONNECTED: Final = "not connected"
 _Version = tuple[object, ...]
 
@@ -50,7 +57,7 @@ _Version = tuple[object, ...]
 class QuestionSettings:
     """How to ask. `once` ends after one request, `until_idle` when nothing waits that was not skipped.
 
-    `left` has the ids of requests that are not asked about. While `needed` is False, no passphrase is asked for.
+    Only requests whose id `is_wanted` are asked about. While nothing is `needed`, no passphrase is asked for.
     """
 
     high_risk: str = "confirm"
@@ -58,8 +65,8 @@ class QuestionSettings:
     bell: bool = True
     once: bool = False
     until_idle: bool = False
-    left: frozenset[str] = frozenset()
-    needed: Callable[[], bool] = lambda: True
+    is_wanted: Callable[[str], bool] = lambda _: True
+    is_needed: Callable[[], bool] = lambda: True
 
 
 class QuestionLoop:
@@ -76,15 +83,19 @@ class QuestionLoop:
         self._key = key
         self._terminal = terminal
         self._settings = settings
-        self._board = Board()
+        self._board = Board(others=OtherSurfaces(SURFACE, key.name))
         self._sources = SourceListeners(sources, key, terminal.wake)
+        self._reading = ReadingReporter(self._sources)
         self._answers = Answers(terminal, arming or Arming(), self._note_input)
+        self._lock = KeyLock(key, terminal, self._answers, settings.lock_minutes)
         self._skipped: dict[str, _Version] = {}
         self._fetching: dict[str, float] = {}
         self._running: dict[str, str] = {}
         self._lost: dict[str, str] = {}
         self._said = ""
-        self._begun = self._last_input = elapsed()
+        self._begun = elapsed()
+        self._last_seen = -AT_TERMINAL_SECONDS if settings.until_idle else elapsed()
+        self._readers = ""
         self._stopping = False
 
     def stop(self) -> None:
@@ -107,6 +118,7 @@ class QuestionLoop:
         except QuestionLeft:
             return self._leave()
         finally:
+            self._reading.close()
             self._sources.stop()
 
     def _leave(self) -> int:
@@ -133,6 +145,22 @@ class QuestionLoop:
                 self._wait()
         return OK
 
+    def _unlock(self) -> bool:
+        """Asks for the passphrase if the key is locked; returns whether it was.
+
+        Connections are made again then, because each signs with the key that it was made with.
+        """
+        why = _UNLOCK if self._settings.until_idle or self._board.waiting_count else ""
+        if not self._lock.unlock(why, self._check_needed):
+            return False
+        self._sources.disconnect()
+        self._begun = elapsed()
+        return True
+
+    def _check_needed(self) -> None:
+        if self._stopping or not self._settings.is_needed():
+            raise QuestionLeft
+
     # which request
 
     def _next(self) -> Request | None:
@@ -152,7 +180,7 @@ class QuestionLoop:
         return not all(map(self._is_skipped, self._board.queue.waiting))
 
     def _is_skipped(self, request: Request) -> bool:
-        return request.id in self._settings.left or self._skipped.get(request.key) == _version(request)
+        return not self._settings.is_wanted(request.id) or self._skipped.get(request.key) == _version(request)
 
     def _wait(self) -> None:
         """Waits for news, and says once what for."""
@@ -169,12 +197,12 @@ class QuestionLoop:
             self._skipped.clear()
         elif key and self._terminal.style.plain:
             self._said = ""
-        self._lock_when_idle()
+        self._lock.lock_when_idle()
 
     def _waiting_words(self) -> str:
         quit_ = "Type q and press enter to quit." if self._terminal.style.plain else "Press q to quit."
         if trouble := self._trouble():
-            return f"{_capital(trouble)}.\n{quit_}"
+            return f"{capitalized(trouble)}.\n{quit_}"
         if any(request.fetching for request in self._board.queue.waiting):
             return "A request is waiting. Its preview is being fetched."
         skipped = sum(request.key in self._skipped for request in self._board.queue.waiting)
@@ -214,10 +242,21 @@ class QuestionLoop:
         if _version(now) != _version(asked):
             raise QuestionOver("The prompt has changed. Read it again.")
         if problem := self._connection_problem(now):
-            raise QuestionOver(f"{_capital(problem)}. Nothing was decided.")
-        if self._lock_when_idle():
+            raise QuestionOver(f"{capitalized(problem)}. Nothing was decided.")
+        if self._lock.lock_when_idle():
             raise QuestionOver("Nothing was decided.")
+        self._tell_readers(now)
         return now
+
+    def _tell_readers(self, request: Request) -> None:
+        """Tells the gate that this request is being read here, and the operator who reads it elsewhere."""
+        is_read = elapsed() - self._last_seen < AT_TERMINAL_SECONDS
+        self._reading.report(request if is_read else None)
+        self._board.others.own = {request_key(request.source, id_) for id_ in self._reading.own}
+        words = next(iter(self._board.reading_elsewhere(request.key)), "")
+        if words and words != self._readers:
+            self._terminal.write(f"It is {words}.")
+        self._readers = words
 
     def _wait_for(self, happened: Callable[[], bool], seconds: float) -> bool:
         """Waits for news until something has happened."""
@@ -241,6 +280,7 @@ class QuestionLoop:
         if self._settings.bell:
             terminal.ring()
         question = Question(asked, terminal, self._answers, lambda: self._check(asked))
+        self._readers = ""
         try:
             while True:
                 word = question.ask(self._board.waiting_count, lambda: self._source(asked).fetched(asked.id))
@@ -251,12 +291,21 @@ class QuestionLoop:
                 if word == text.DENY:
                     return self._send(Answer(question.request, Verdict.DENY, question.reason()))
                 if not text.is_high(asked) or question.confirm(self._settings.high_risk, self._key):
-                    self._check(asked)
-                    return self._send(Answer(question.request, Verdict.APPROVE))
+                    return self._send(self._signed(Answer(self._check(asked), Verdict.APPROVE), question))
         except QuestionOver as over:
             terminal.write(over.words)
+        except TouchFault as fault:
+            terminal.write(f"Not approved: {inline(str(fault))}", *([inline(fault.hint)] if fault.hint else []))
+        finally:
+            self._reading.report(None)
         now = self._board.requests.get(asked.key)
         return NOT_FOUND if now is None or not now.state.decidable else None
+
+    def _signed(self, answer: Answer, question: Question) -> Answer:
+        """The answer, signed by a security key if it must be."""
+        if not needs_touch(answer, self._settings.high_risk):
+            return answer
+        return touched(self._source(answer.request), answer, self._terminal, self._answers, question.check)
 
     def _connection_problem(self, request: Request) -> str:
         """Why the connection does not allow answering a request, "" if it does."""
@@ -311,7 +360,7 @@ class QuestionLoop:
         return _CODES.get(now.state, FAILED)
 
     def _refused(self, delivery: Delivery) -> int | None:
-        self._terminal.write(f"{_capital(delivery.words)}.")
+        self._terminal.write(f"{capitalized(delivery.words)}.")
         request = delivery.answer.request
         if delivery.refusal is DeliveryRefusal.OTHER:
             if delivery.error is not None and delivery.error.hint:
@@ -334,52 +383,9 @@ class QuestionLoop:
             name = self._running.pop(key)
             self._terminal.write(f"{name}: {self._board.pill(key).words}")
 
-    # the key
-
     def _note_input(self) -> None:
-        self._last_input = elapsed()
-
-    def _lock_when_idle(self) -> bool:
-        """Wipes the key if nothing was typed for a long time; returns whether it did so now."""
-        minutes = self._settings.lock_minutes
-        if not minutes or not self._key.lockable or self._key.key is None:
-            return False
-        if elapsed() - self._last_input < minutes * 60:
-            return False
-        self._key.lock()
-        self._terminal.write(f"The key is locked: nothing was typed for {counted(minutes, 'minute')}.")
-        return True
-
-    def _unlock(self) -> bool:
-        """Asks for the passphrase if the key is locked; returns whether it was.
-
-        Connections are made again then, because each signs with the key that it was made with.
-        """
-        if not self._key.lockable or self._key.key is not None:
-            return False
-        if self._settings.until_idle or self._board.waiting_count:
-            self._terminal.write("A request is waiting. Unlock your key to read it, or press enter to leave it.")
-        for attempt in range(_TRIES):
-            passphrase = self._answers.secret(f"Passphrase of {inline(self._key.name)}", self._check_stopping)
-            if not passphrase:
-                raise QuestionLeft
-            try:
-                self._key.unlock(passphrase)
-            except SigningError as error:
-                if attempt == _TRIES - 1:
-                    raise
-                self._terminal.write(f"{_capital(inline(str(error)))}.")
-            else:
-                break
-            finally:
-                wipe(passphrase)
-        self._sources.disconnect()
-        self._begun = elapsed()
-        return True
-
-    def _check_stopping(self) -> None:
-        if self._stopping or not self._settings.needed():
-            raise QuestionLeft
+        self._lock.input_received()
+        self._last_seen = elapsed()
 
 
 def _version(request: Request) -> _Version:
@@ -397,7 +403,3 @@ def _check_unchanged(source: "Source", request: Request) -> None:
         raise QuestionOver(f"It is no longer waiting: {inline(now.state)}.")
     if (now.digest, now.instance, now.deny_only) != (request.digest, request.instance, request.deny_only):
         raise QuestionOver("The prompt has changed; nothing was decided. Read it again.")
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]

@@ -111,3 +111,8 @@ def word_to_type(request: Request) -> str:
 def ended_words(words: str) -> str:
     """What happened to a request while it was on screen."""
     return "It is no longer waiting." if words == "no longer waiting" else f"No longer waiting: {words}"
+
+
+def capitalized(words: str) -> str:
+    """Words as the beginning of a sentence."""
+    return words[:1].upper() + words[1:]

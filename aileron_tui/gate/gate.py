@@ -338,10 +338,6 @@ class Gate:
         """Returns all waiting requests, oldest first."""
         return list(map(self._gate_state.request_json, self._gate_state.pending()))
 
-    def waiting_ids(self) -> frozenset[str]:
-        """The ids of the waiting requests."""
-        return frozenset(request.id for request in self._gate_state.pending())
-
     def waiting_of(self, agent: str) -> int:
         """Returns how many requests of one agent wait."""
         return self._gate_state.waiting_shares.used(agent)

@@ -28,8 +28,10 @@ class Room:
     def variables(self, **more: str) -> dict[str, str]:
         return environment(self.home, **{"HOME": str(self.daemon.home), **more})
 
-    def prompt(self, *words: str, size: tuple[int, int] = (80, 50), shell: bool = False, **more: str) -> Terminal:
-        return Terminal(["prompt", *words], self.variables(**more), size, shell=shell)
+    def prompt(
+        self, *words: str, size: tuple[int, int] = (80, 50), shell: bool = False, more: dict[str, str] | None = None
+    ) -> Terminal:
+        return Terminal(["prompt", *words], self.variables(**(more or {})), size, shell=shell)
 
     def decided(self, id_: str) -> list[bool]:
         return [one["said"]["approved"] for one in self.daemon.decisions(id_)]
@@ -76,7 +78,7 @@ def test_a_request_is_approved_with_one_key(room: Room, asked: str) -> None:
 def test_high_risk_at_40_columns(room: Room, words: list[str], variables: dict[str, str]) -> None:
     id_ = room.daemon.register("comms_send")
     enter = "" if variables.get("NO_COLOR") else "\r"
-    with room.prompt("--once", *words, size=(40, 60), **variables) as terminal:
+    with room.prompt("--once", *words, size=(40, 60), more=variables) as terminal:
         asks(terminal, NARROW)
         terminal.press(f"a{enter}")
         terminal.until("High risk. Type send_message to\n  approve:")

@@ -472,7 +472,7 @@ def test_a_terminal_that_is_gone_decides_nothing() -> None:
 
 def test_the_key_is_locked_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("aileron_tui.cli.question_loop.elapsed", lambda: now[0])
+    monkeypatch.setattr("aileron_tui.cli.question_lock.elapsed", lambda: now[0])
     key = LockableKey()
     gate = ClosableGate(lasting(request(1)))
     with Desk(gate, key=key, settings=QuestionSettings(lock_minutes=15, bell=False)) as desk:

@@ -9,7 +9,7 @@ from types import FrameType
 
 from aileron_tui.cli import source_options
 from aileron_tui.cli.exit_codes import INTERRUPTED
-from aileron_tui.cli.question_loop import QuestionLoop, QuestionSettings
+from aileron_tui.cli.question_loop import SURFACE, QuestionLoop, QuestionSettings
 from aileron_tui.cli.question_terminal import TerminalGone, no_terminal, open_terminal, style_for
 from aileron_tui.core.visible_text import inline
 from aileron_tui.signing import key_store
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     with stored_key(options.key or "") as key, open_terminal(style) as terminal:
         if key.insecure:
             terminal.write(f"Warning: the key {inline(key.name)} is {key_store.INSECURE}.")
-        loop = QuestionLoop(source_specs(choices, config, surface="prompt"), key, terminal, settings)
+        loop = QuestionLoop(source_specs(choices, config, surface=SURFACE), key, terminal, settings)
         try:
             return loop.run()
         except KeyboardInterrupt:
