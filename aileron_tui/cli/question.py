@@ -10,6 +10,7 @@ from aileron_tui.cli.question_text import BACK, DENY, MORE, QUIT, SKIP, VIEW
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
+from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import SECURITY_KEY
 from aileron_tui.signing.errors import SigningError
@@ -25,6 +26,22 @@ _ROWS_BELOW: Final = 5
 """How many rows of the window the question below a page takes."""
 
 _LAST_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSettings:
+    """How to ask. `once` ends after one request, `until_idle` when nothing waits that was not skipped.
+
+    Only requests whose id `is_wanted` are asked about. While nothing is `needed`, no passphrase is asked for.
+    """
+
+    high_risk: str = "confirm"
+    lock_minutes: int = 0
+    bell: bool = True
+    once: bool = False
+    until_idle: bool = False
+    is_wanted: Callable[[str], bool] = lambda _: True
+    is_needed: Callable[[], bool] = lambda: True
 
 
 class QuestionOver(Exception):

@@ -53,6 +53,8 @@ class Answers:
                 self._terminal.write(self._hint(given, words))
             elif word in DECISIVE and not self._is_alone():
                 self._terminal.write("More was typed right after it, so nothing was decided.")
+            elif why := self._arming.why_not_armed():  # it was stopped and continued meanwhile
+                self._terminal.write(f"That was dropped: {why}.")
             else:
                 self._terminal.end_question(word)
                 return word
@@ -96,6 +98,10 @@ class Answers:
         if given.kind is InputKind.LINE:
             return given.text[:1].lower() or ENTER
         return given.text.lower().replace("\r", ENTER) if given.kind is InputKind.KEY else ""
+
+    def resumed(self) -> None:
+        """The program was stopped and goes on now. What was typed meanwhile was not meant for it."""
+        self._arming.console_paused()
 
     def begin_idle(self) -> None:
         """Keys may be pressed while no question is open."""

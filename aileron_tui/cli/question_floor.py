@@ -15,8 +15,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TextIO
 
 from aileron_tui.cli.output import counted
+from aileron_tui.cli.question import QuestionSettings
 from aileron_tui.cli.question_answers import EndOfInput
-from aileron_tui.cli.question_loop import SURFACE, QuestionLoop, QuestionSettings
+from aileron_tui.cli.question_loop import SURFACE, QuestionLoop
 from aileron_tui.cli.question_terminal import TerminalGone, open_terminal, style_for
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import inline
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _MOST_HELD: Final = 1000
 _LOOK_SECONDS: Final = 0.5
 _STOP_SECONDS: Final = 5.0
+_LEFT: Final = "You can answer with `aileron-tui` or `aileron-tui prompt` in another terminal."
 
 
 class HeldOutput(io.TextIOBase):
@@ -103,6 +105,7 @@ class TerminalFloor:
     async def following(self, gate: "Gate") -> AsyncIterator[None]:
         """Asks during the block, whenever it is the terminal's turn."""
         self._thread.start()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._resumed)
         task = asyncio.create_task(self._follow(gate), name="terminal")
         try:
             yield
@@ -124,6 +127,10 @@ class TerminalFloor:
             await asyncio.sleep(_LOOK_SECONDS)
         gate.presence.has_terminal(False)
         await asyncio.to_thread(self._stop)
+
+    def _resumed(self) -> None:
+        if (loop := self._loop) is not None:
+            loop.resumed()
 
     def _is_needed(self) -> bool:
         return bool(self._turns - self._left)
@@ -180,8 +187,8 @@ class TerminalFloor:
                         terminal.write(inline(str(error)))
                     else:
                         raise
-                if loop.waiting_ids & self._turns and not self._stopping.is_set():
-                    terminal.write("You can answer with `aileron-tui` or `aileron-tui prompt` in another terminal.")
+                if loop.was_left and not self._stopping.is_set():
+                    terminal.write(_LEFT if self._is_needed() else "It is no longer waiting.")
         except TerminalGone:
             raise
         except AileronError as error:

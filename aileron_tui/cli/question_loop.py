@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aileron_tui.cli import question_text as text
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, OUTCOME_UNKNOWN, WAITING
 from aileron_tui.cli.output import counted
-from aileron_tui.cli.question import Question, QuestionLeft, QuestionOver
+from aileron_tui.cli.question import Question, QuestionLeft, QuestionOver, QuestionSettings
 from aileron_tui.cli.question_answers import ENTER, TICK_SECONDS, Answers
 from aileron_tui.cli.question_lock import KeyLock
 from aileron_tui.cli.question_presence import AT_TERMINAL_SECONDS, ReadingReporter
@@ -22,7 +22,6 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.request import Request, request_key
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import utc_now
-from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline, short
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.surface.answer_delivery import Answer, Delivery, DeliveryRefusal, deliver
@@ -53,24 +52,8 @@ _NOT_CONNECTED: Final = "not connected"
 _Version = tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSettings:
-    """How to ask. `once` ends after one request, `until_idle` when nothing waits that was not skipped.
-
-    Only requests whose id `is_wanted` are asked about. While nothing is `needed`, no passphrase is asked for.
-    """
-
-    high_risk: str = "confirm"
-    lock_minutes: int = 0
-    bell: bool = True
-    once: bool = False
-    until_idle: bool = False
-    is_wanted: Callable[[str], bool] = lambda _: True
-    is_needed: Callable[[], bool] = lambda: True
-
-
 class QuestionLoop:
-    """Asks about the requests of some sources. All but `stop` is for one thread."""
+    """Asks about the requests of some sources. All but `stop` and `resumed` is for one thread."""
 
     def __init__(  # whom to ask, where and how
         self,
@@ -97,11 +80,16 @@ class QuestionLoop:
         self._last_seen = -AT_TERMINAL_SECONDS if settings.until_idle else elapsed()
         self._readers = ""
         self._stopping = False
+        self.was_left = False
 
     def stop(self) -> None:
         """Ends the loop soon. Nothing is decided by that."""
         self._stopping = True
         self._terminal.wake()
+
+    def resumed(self) -> None:
+        """The program was stopped and goes on now. May be called from a signal handler."""
+        self._answers.resumed()
 
     @property
     def waiting_ids(self) -> frozenset[str]:
@@ -116,6 +104,7 @@ class QuestionLoop:
             self._answers.begin_idle()
             return self._ask_all()
         except QuestionLeft:
+            self.was_left = True
             return self._leave()
         finally:
             self._reading.close()

@@ -15,7 +15,8 @@ from datetime import timedelta
 from functools import partial
 from types import TracebackType
 
-from aileron_tui.cli.question_loop import QuestionLoop, QuestionSettings
+from aileron_tui.cli.question import QuestionSettings
+from aileron_tui.cli.question_loop import QuestionLoop
 from aileron_tui.cli.question_terminal import QuestionTerminal, Style
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import timestamp, utc_now

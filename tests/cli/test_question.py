@@ -8,7 +8,6 @@ import pytest
 
 from aileron_tui.cli import question_answers
 from aileron_tui.cli.question_answers import EndOfInput
-from aileron_tui.cli.question_loop import QuestionSettings
 from aileron_tui.cli.question_terminal import Style, style_for
 from aileron_tui.core.caution import Caution
 from aileron_tui.core.decision import Verdict
@@ -17,19 +16,15 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import cells
-from aileron_tui.runtime.errors import PromptChanged
-from tests.cli.question_desk import PASTE, PLAIN, QUICK, ClosableGate, Desk, LockableKey, lasting
+from tests.cli.question_desk import PASTE, PLAIN, QUICK, Desk, lasting
 from tests.console import sample_requests as samples
 from tests.console.hostile_texts import carried, hostile_texts
 from tests.console.scripted_gate import ScriptedGate, request
 
+pytestmark = pytest.mark.usefixtures("quick_answers")
+
 ANSWERS = "[A]pprove   [D]eny   [V]iew   [S]kip   [Q]uit"
 REAL_WAIT = 0.7
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(question_answers, "ALONE_SECONDS", 0.05)
 
 
 def verdicts(gate: ScriptedGate) -> list[tuple[str, Verdict]]:
@@ -268,112 +263,6 @@ def test_a_narrower_window_shows_the_prompt_again() -> None:
         assert max(cells(line) for line in shown.split("\n")) <= 40
 
 
-# Meanwhile
-
-
-def test_what_was_answered_elsewhere_is_not_answered_here() -> None:
-    one, two = lasting(request(1)), lasting(request(2))
-    gate = ScriptedGate(one, two)
-    with Desk(gate) as desk:
-        desk.asked()
-        gate.tell("updated", replace(one, state=RequestState.DENIED, reason="no", revision=2))
-        desk.until("No longer waiting: answered elsewhere: denied: no")
-        assert "Approve act-on-2?" in desk.asked()
-        gate.tell("updated", replace(two, state=RequestState.EXPIRED, revision=2))
-        desk.until("No longer waiting: nobody answered")
-        desk.until("Nothing is waiting.")
-    assert gate.decided == []
-
-
-def test_two_prompts_at_once_give_one_answer() -> None:
-    one = lasting(request(1))
-    gate = ScriptedGate(one)
-    with Desk(gate) as desk:
-        desk.asked()
-        gate.items["act-1"] = replace(one, state=RequestState.DENIED)  # its event is still on the way
-        desk.press("a")
-        desk.until("Answered elsewhere: denied.")
-        gate.tell("updated", replace(one, state=RequestState.DENIED, revision=2))
-        desk.until("Nothing is waiting.")
-    assert gate.decided == []
-
-
-def test_a_changed_prompt_is_read_again() -> None:
-    one = lasting(request(1))
-    other = replace(one.prompt, inputs=(Row("Draft id", "r-666"),), args={"draft_id": "r-666"})
-    changed = lasting(replace(samples.item(other, revision=2), id="act-1"))
-    gate = ScriptedGate(one)
-    with Desk(gate) as desk:
-        desk.asked()
-        gate.tell("updated", changed)
-        desk.until("The prompt has changed. Read it again.")
-        assert "Draft id: r-666" in desk.asked()
-        gate.trouble = PromptChanged(409, {"error": {"code": "PROMPT_CHANGED", "message": "x"}})
-        desk.press("a")
-        desk.until("The prompt changed: look again.")
-        gate.trouble = None
-        gate.tell("updated", replace(one, revision=3))
-        assert "Draft id: r-1\n" in desk.asked()
-        desk.press("a")
-        desk.until("Approved act-on-1")
-    assert len(gate.decided) == 1
-
-
-def test_a_lost_gate_takes_the_question_away_until_it_is_back() -> None:
-    gate = ScriptedGate(lasting(request(1)))
-    with Desk(gate) as desk:
-        desk.asked()
-        gate.hang_up()
-        desk.until("Not connected")
-        desk.until("Nothing was decided.")
-        desk.until("Press q to quit.")
-        desk.press("a")
-        gate.down = False
-        assert "Approve act-on-1?" in desk.asked()
-        assert gate.decided == []
-        desk.press("a")
-        desk.until("Approved act-on-1")
-
-
-def test_an_answer_that_was_refused_is_asked_for_again() -> None:
-    gate = ScriptedGate(lasting(request(1)))
-    gate.trouble = AileronError("the \x1b[2Jdisk is full", hint="Make room.")
-    with Desk(gate) as desk:
-        desk.asked()
-        desk.press("a")
-        desk.until("Not sent: the ⟨ESC⟩[2Jdisk is full.\nMake room.")
-        desk.asked()
-        gate.trouble = None
-        desk.press("a")
-        desk.until("Approved act-on-1")
-
-
-def test_the_last_seconds_are_announced() -> None:
-    with Desk(ScriptedGate(lasting(request(1), 30.8))) as desk:
-        desk.asked()
-        desk.until("30 seconds left.")
-        desk.until("\n> ")
-
-
-def test_a_preview_that_is_being_fetched_is_waited_for() -> None:
-    ready = lasting(samples.worked())
-    gate = ScriptedGate(replace(ready, fetching=True, revision=0))
-    with Desk(gate) as desk:
-        desk.until("Its preview is being fetched.")
-        gate.tell("updated", ready)
-        assert "Subject:  Weekly recap" in desk.asked()
-
-
-def test_stopping_takes_the_question_away() -> None:
-    gate = ScriptedGate(lasting(request(1)))
-    with Desk(gate) as desk:
-        desk.asked()
-        desk.loop.stop()
-        desk.until("Stopping. Nothing was decided.")
-        assert desk.ended() == 0
-    assert gate.decided == []
-
-
 # How it looks
 
 
@@ -465,47 +354,3 @@ def test_a_terminal_that_is_gone_decides_nothing() -> None:
         assert isinstance(desk.error, AileronError)
         desk._master, desk._slave = os.pipe()  # something to close at the end
     assert gate.decided == []
-
-
-# The key
-
-
-def test_the_key_is_locked_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [1000.0]
-    monkeypatch.setattr("aileron_tui.cli.question_lock.elapsed", lambda: now[0])
-    key = LockableKey()
-    gate = ClosableGate(lasting(request(1)))
-    with Desk(gate, key=key, settings=QuestionSettings(lock_minutes=15, bell=False)) as desk:
-        desk.until("Passphrase of default: ")
-        desk.press("wrong\n")
-        desk.until("Wrong passphrase.\nPassphrase of default: ")
-        desk.press("correct horse\n")
-        desk.asked()
-        now[0] += 15 * 60
-        desk.until("The key is locked: nothing was typed for 15 minutes.")
-        desk.until("A request is waiting. Unlock your key to read it")
-        assert key.key is None
-        desk.until("Passphrase of default: ")
-        desk.press("correct horse\n")
-        desk.asked()
-        assert "correct horse" not in desk.text
-        desk.press("a")
-        desk.until("Approved act-on-1")
-
-
-def test_high_risk_can_need_the_passphrase() -> None:
-    gate = ScriptedGate(lasting(samples.worked()))
-    with Desk(gate, key=LockableKey(), settings=QuestionSettings("passphrase", bell=False)) as desk:
-        desk.until("Passphrase of default: ")
-        desk.press("correct horse\n")
-        desk.asked()
-        desk.press("a")
-        desk.until("High risk. Approve with the passphrase of default: ")
-        desk.press("send-draft\n")
-        desk.until("Not approved: wrong passphrase")
-        desk.asked()
-        assert gate.decided == []
-        desk.press("a")
-        desk.until("High risk. Approve with the passphrase of default: ")
-        desk.press("correct horse\n")
-        desk.until("Approved send-draft")

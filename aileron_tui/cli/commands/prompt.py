@@ -9,7 +9,8 @@ from types import FrameType
 
 from aileron_tui.cli import source_options
 from aileron_tui.cli.exit_codes import INTERRUPTED
-from aileron_tui.cli.question_loop import SURFACE, QuestionLoop, QuestionSettings
+from aileron_tui.cli.question import QuestionSettings
+from aileron_tui.cli.question_loop import SURFACE, QuestionLoop
 from aileron_tui.cli.question_terminal import TerminalGone, no_terminal, open_terminal, style_for
 from aileron_tui.core.visible_text import inline
 from aileron_tui.signing import key_store
@@ -53,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
         if key.insecure:
             terminal.write(f"Warning: the key {inline(key.name)} is {key_store.INSECURE}.")
         loop = QuestionLoop(source_specs(choices, config, surface=SURFACE), key, terminal, settings)
+        signal.signal(signal.SIGCONT, lambda *_: loop.resumed())
         try:
             return loop.run()
         except KeyboardInterrupt:
