@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash robot chaos agents mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
+.PHONY: help demo test test-all check lint types bench crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -76,6 +76,17 @@ frameworks-lock: $(READY) ## update tests/frameworks/requirements.txt
 	@$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	  --custom-compile-command 'make frameworks-lock' pyproject.toml tests/frameworks/requirements.in -o tests/frameworks/requirements.txt
 
+browser: $(READY) ## try the page in Chromium; installs it if it is missing, and playwright and axe-core into .browser
+	@$(BIN)/python -m tests.browser
+
+browser-lock: $(READY) ## update tests/browser/requirements.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	  -c requirements.lock --custom-compile-command 'make browser-lock' tests/browser/requirements.in \
+	  -o tests/browser/requirements.txt
+
+pictures: $(READY) ## take the pictures of the page in screenshots/ with Chromium
+	@$(BIN)/python -m tests.browser.pictures
+
 mcp: $(READY) ## try real MCP clients from PyPI and npm with the MCP server; installs them into .mcp-clients
 	@$(BIN)/python -m tests.mcp_clients
 
@@ -122,4 +133,4 @@ lock: $(READY) ## update requirements.lock and the lock files in tools
 	  - -o tools/mcp-clients.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .agents .frameworks .api .mcp-clients .mcp-servers dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .agents .frameworks .api .mcp-clients .mcp-servers .browser dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -6,7 +6,7 @@ from aileron_tui.alerts.notification import NotificationChannel
 from aileron_tui.alerts.webhook import WebhookChannel, WebhookSettings
 from aileron_tui.core.alerts import AlertChannel
 from aileron_tui.core.webhook_address import read_webhook_address
-from aileron_tui.files.config import Config, WebhookConfig
+from aileron_tui.files.config import Config, WebhookConfig, WebhookSecret
 from aileron_tui.files.webhook_secret import webhook_secret
 
 
@@ -21,8 +21,8 @@ def channels(
 
 def webhook_channel(config: WebhookConfig) -> WebhookChannel | None:
     """The webhook, or None if no address is configured."""
-    source = config.secret
-    if not config.url or source is None:
+    if not config.url:
         return None
+    source = config.secret or WebhookSecret()
     address = read_webhook_address(config.url)
     return WebhookChannel(WebhookSettings(address, lambda: webhook_secret(source), config.content))

@@ -36,9 +36,9 @@ class Desktop:
 
     async def connect(self) -> None:
         """Connects, if it is not connected; raises NoDesktop."""
-        from desktop_notifier import Capability  # noqa: PLC0415  # slow
-
         try:
+            from desktop_notifier import Capability  # noqa: PLC0415  # slow
+
             self._notifier = self._notifier or _made()
             capabilities = await self._notifier.get_capabilities()
         except Exception as error:  # noqa: BLE001  # the library passes on whatever the bus or its own code raises

@@ -275,7 +275,7 @@ class _DesktopThread:
         for step in self._plan.steps(self._channel.waiting(), time.monotonic()):
             try:
                 await asyncio.wait_for(self._taken(step), self._call_seconds)
-            except (NoDesktop, TimeoutError):
+            except Exception:  # noqa: BLE001  # whatever goes wrong, it is tried again later, and `unavailable` says why
                 return False
         return True
 

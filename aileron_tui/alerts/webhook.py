@@ -142,6 +142,13 @@ class WebhookChannel:
             self._thread.start()
 
     def _run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:  # noqa: BLE001  # nobody would see it in this thread
+            self._failure, self._gone = f"it failed ({type(error).__name__})", True
+            self._read.set()
+
+    def _work(self) -> None:
         self._read_keys()
         self._delivery = WebhookDelivery(self._settings.address)
         while (chosen := self._chosen()) is not None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from aileron_tui.alerts.channels import webhook_channel
 from aileron_tui.alerts.notification import NotificationChannel
+from aileron_tui.alerts.webhook import WebhookChannel
 from aileron_tui.cli.machine_checks import Check, Status
 from aileron_tui.core.alert_routing import PROMPT, WEBHOOK
 from aileron_tui.core.webhook_address import read_webhook_address
@@ -15,8 +16,8 @@ def alerts(config: Config, *, sends: bool) -> Iterator[Check]:
     """Whether people can be told. With `sends`, they are told something, to see that it arrives."""
     yield _order(config)
     yield asyncio.run(_notifications(config, sends))
-    if config.webhook.url:
-        yield asyncio.run(_webhook(config, sends))
+    if webhook := webhook_channel(config.webhook):
+        yield asyncio.run(_webhook(webhook, read_webhook_address(config.webhook.url).server, sends))
 
 
 def _order(config: Config) -> Check:
@@ -41,11 +42,7 @@ async def _notifications(config: Config, sends: bool) -> Check:
     return Check("notifications", Status.OK, "a test notification was shown" if sends else "on")
 
 
-async def _webhook(config: Config, sends: bool) -> Check:
-    server = read_webhook_address(config.webhook.url).server
-    channel = webhook_channel(config.webhook)
-    if channel is None:
-        return Check("webhook", Status.WARN, "off, because it has no secret", fix="Add [webhook.secret].")
+async def _webhook(channel: WebhookChannel, server: str, sends: bool) -> Check:
     try:
         reason = await (channel.test() if sends else channel.unavailable())
     finally:

@@ -2,10 +2,14 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import confirmation, source_options
 from aileron_tui.cli.output import print_json, print_lines, write
+from aileron_tui.cli.page_opening import CODE_SECONDS, has_browser, open_in_browser
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import SECURITY_KEY
@@ -14,13 +18,15 @@ from aileron_tui.files.paths import paths
 from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.errors import KeyFault
 from aileron_tui.signing.key_store import UnlockedKey, key_name
+from aileron_tui.signing.security_key import SecurityKey
 from aileron_tui.signing.terminal_input import ask_line
-from aileron_tui.surface.key_enrolment import read_approvers
+from aileron_tui.surface.key_enrolment import enroll_signed, read_approvers, revoke_signed
 
 if TYPE_CHECKING:
     from aileron_tui.surface.security_key_registration import RegisteredKey
 
 _KEY: Final = "the key to sign with; required if there are several"
+_CLOSING_SECONDS: Final = 2.0
 _NONE_LEFT: Final = 'high_risk is "key", so nothing at high risk can be approved until you add one'
 
 
@@ -50,8 +56,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _add(options: argparse.Namespace) -> None:
-    from aileron_tui.surface.security_key_enrolment import PAGE, USB, enroll_security_key  # noqa: PLC0415  # only here
-
     name = key_name(options.name)
     confirmation.check_terminal(load_config(paths().config).policy, "adding a security key")
     approvers = read_approvers(paths().data)
@@ -62,8 +66,15 @@ def _add(options: argparse.Namespace) -> None:
             registered = _registered_on_page(name, key)
         else:
             registered = _registered_by_usb(name, approvers.security_keys)
-        enroll_security_key(paths().data, key, name, registered, PAGE if options.page else USB)
-    print_lines(f"{name} may approve on this gate", f"  {registered.public.fingerprint}", f"  {_copies(registered)}")
+        enroll_signed(
+            paths().data,
+            name,
+            registered.public,
+            key,
+            backup_eligible=registered.backup_eligible,
+            added_on="page" if options.page else "usb",
+        )
+    print_lines(f"{name} may approve on this gate", f"  {registered.public.fingerprint}", f"  {copies(registered)}")
 
 
 def _registered_by_usb(name: str, known: tuple[Approver, ...]) -> "RegisteredKey":
@@ -81,15 +92,34 @@ def _registered_on_page(name: str, key: UnlockedKey) -> "RegisteredKey":
 
     with PageClient(discover(), key) as client:
         code = client.page_code(name)
-        write(sys.stderr, "Open this address in a browser on this machine within 30 seconds:", f"  {inline(code.url)}")
         found = None
-        while found is None:
-            found = client.registered_passkey(code.enrolment)
+        with _opened(code.url):
+            while found is None:
+                found = client.registered_passkey(code.enrolment)
     registered = RegisteredKey(found.public, found.backup_eligible)
-    write(sys.stderr, f"Registered {found.public.fingerprint}", f"  {_copies(registered)}")
+    write(sys.stderr, f"Registered {found.public.fingerprint}", f"  {copies(registered)}")
     if ask_line(f"Let it approve as {name}? [y/N]").lower() not in ("y", "yes"):
         raise confirmation.NotDecided("nothing was added")
     return registered
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[None]:
+    """Opens the page in the browser until the block ends, or prints its address if there is no browser."""
+    if not has_browser():
+        ask = f"Open this address in a browser on this machine within {CODE_SECONDS} seconds. It works once."
+        write(sys.stderr, ask, f"  {inline(url)}")
+        yield
+        return
+    write(sys.stderr, f"Opening {inline(url.partition('#')[0])} in your browser. Press ctrl+c to cancel.")
+    done = Event()
+    browser = Thread(target=open_in_browser, args=(url,), kwargs={"wait": done.wait}, daemon=True)
+    browser.start()
+    try:
+        yield
+    finally:
+        done.set()
+        browser.join(_CLOSING_SECONDS)  # removes its file
 
 
 def _list(*, as_json: bool) -> None:
@@ -103,19 +133,19 @@ def _list(*, as_json: bool) -> None:
         added = "in the browser" if approver.added_on == "page" else "over USB"
         print_lines(
             f"{inline(approver.name)}  {approver.public.fingerprint}",
-            f"  added {added} at {approver.enrolled} · {_copies(approver)}",
+            f"  added {added} at {approver.enrolled} · {copies(approver)}",
         )
 
 
 def _remove(options: argparse.Namespace) -> None:
-    from aileron_tui.surface.security_key_enrolment import named_security_key, remove_security_key  # noqa: PLC0415
-
     policy = load_config(paths().config).policy
     confirmation.check_terminal(policy, "removing a security key")
     approvers = read_approvers(paths().data)
-    named_security_key(approvers, options.name)
+    removed = approvers.named(options.name)
+    if not isinstance(removed.public, SecurityKey):
+        raise KeyFault(f"{removed.name} is not a security key", hint=f"Run `aileron-tui key revoke {removed.name}`.")
     with source_options.unlocked_key(options.key) as key:
-        removed = remove_security_key(paths().data, key, options.name)
+        revoke_signed(paths().data, removed.public.fingerprint, key)
     print_lines(f"{inline(removed.name)} may no longer approve on this gate", f"  {removed.public.fingerprint}")
     if policy.high_risk == SECURITY_KEY and len(approvers.security_keys) == 1:
         sys.stderr.write(f"warning: {_NONE_LEFT}\n")
@@ -132,5 +162,6 @@ def _fields(approver: Approver) -> JsonObject:
     }
 
 
-def _copies(key: "Approver | RegisteredKey") -> str:
+def copies(key: "Approver | RegisteredKey") -> str:
+    """Whether a key may be copied to other devices, in words."""
     return "may be copied to other devices of its owner" if key.backup_eligible else "cannot be copied to other devices"

@@ -132,6 +132,11 @@ class AnswerFlow:
         """Denies the request that is shown and the others of its row, without an undo window: nothing runs."""
         self._deny(self._answers(Verdict.DENY))
 
+    def deny_request(self, request: "Request", reason: str) -> None:
+        """Denies a request that need not be on screen, unless it is being answered."""
+        if is_open(self._board, request.key):
+            self._send(Answer(request, Verdict.DENY, reason))
+
     def deny_with_reason(self) -> None:
         """Asks for a reason, then denies the request that is shown."""
         if answers := self._answers(Verdict.DENY):

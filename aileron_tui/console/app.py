@@ -19,6 +19,7 @@ from textual.worker import get_current_worker
 from aileron_tui.console.announcer import Announcer
 from aileron_tui.console.answer_flow import AnswerFlow
 from aileron_tui.console.count_words import held_words, waiting_words, words_while_locked
+from aileron_tui.console.daemon_alerts import DaemonAlerts, MakeChannels
 from aileron_tui.console.dialog_opener import ConsoleDialogs
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
@@ -86,7 +87,7 @@ class Console(App[None]):
             """One queued message is enough, however often sources report."""
             return isinstance(message, Console.SourcesReported)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what it connects to, who answers, and what it is given
         self,
         upstreams: Sequence[SourceSpec],
         keys: OperatorKey,
@@ -94,6 +95,7 @@ class Console(App[None]):
         *,
         log_lines: Callable[[], Sequence[str]] | None = None,
         read_only: bool = False,
+        channels: MakeChannels | None = None,
     ) -> None:
         self.settings = settings or ConsoleSettings()
         super().__init__(driver_class=TerminalDriver, ansi_color=uses_terminal_colours(self.settings.theme))
@@ -106,7 +108,7 @@ class Console(App[None]):
         self.board = Board()
         self.board.others.name = keys.name
         self.agent_notices = AgentNotices()
-        self.sources = SourceListeners(upstreams, keys, self._reported)
+        self.sources = SourceListeners(upstreams, keys, self._reported, self._source_connected)
         self.source_events: Signal[Sequence[SourceEvent]] = Signal(self, "source events")
         self.threads = SourceThreads()
         dialogs = ConsoleDialogs(self, self.settings, keys, self.arming)
@@ -114,7 +116,11 @@ class Console(App[None]):
         self.answers = AnswerFlow(self, dialogs, self.vaults.check)
         self.announcer = Announcer(self)
         self.presence = OperatorPresence()
-        self._presence_reporter = PresenceReporter(self, self.presence, self._is_request_covered)
+        order = self.settings.alert_order
+        self.daemon_alerts = DaemonAlerts(self, self.announcer, self.answers.deny_request, order, channels)
+        self._presence_reporter = PresenceReporter(
+            self, self.presence, self._is_request_covered, self.daemon_alerts.presence_changed
+        )
         self._main = MainScreen(self, self.answers, self.vaults)
         self._last_input = monotonic()
         self._loop_check: asyncio.TimerHandle | None = None
@@ -187,12 +193,13 @@ class Console(App[None]):
 
         self.run_worker(work, thread=True, group="preparation", exit_on_error=False, description="character classes")
 
-    def on_unmount(self) -> None:
+    async def on_unmount(self) -> None:
         """Closes every connection. A held approval is not sent."""
         if self._loop_check:
             self._loop_check.cancel()
         self.threads.close()
         self.sources.stop()
+        await self.daemon_alerts.close()
 
     def leave(self) -> None:
         """Quits; asks first if requests are waiting or approvals are held. Quitting decides nothing."""
@@ -219,6 +226,9 @@ class Console(App[None]):
             self.leave()
 
     # events from sources
+
+    def _source_connected(self, source: Source) -> None:
+        self.daemon_alerts.connected(source)
 
     def _reported(self) -> None:
         self.post_message(self.SourcesReported())
@@ -251,6 +261,7 @@ class Console(App[None]):
         for sentence in self.agent_notices.receive(received):
             self.show_message(sentence, Tone.WARN)
         self.announcer.receive(received, new)
+        self.daemon_alerts.receive(received, new)
         if status_changed or any(event.requests or event.name in _CHANGE_WITHOUT_REQUESTS for event in received):
             self.announcer.show_title()
             if self._lock_screen is not None:

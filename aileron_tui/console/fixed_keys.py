@@ -98,7 +98,7 @@ FIXED_KEYS: Final = (
     _key(S.TYPED_CONFIRM, "cancel", "escape", "cancel", "Go back.", _ANSWER, 1, "dismiss(False)"),
     _key(S.TYPED_CONFIRM, "submit", "enter", "confirm", "Confirm if the name is typed exactly.", _ANSWER, 2),
     _key(S.TOUCH, "cancel", "escape", "cancel", "Go back. Nothing is signed.", _ANSWER, 1),
-    _key(S.TOUCH, "submit", "enter", "continue", "Enter the PIN, or try again.", _ANSWER, 2),
+    _key(S.TOUCH, "submit", "enter", "use this PIN", "Use the PIN, or try again if the touch failed.", _ANSWER, 2),
     _key(S.REASON, "cancel", "escape", "cancel", "Go back. Nothing is denied.", _ANSWER, 1, "dismiss"),
     _key(S.REASON, "submit", "enter", "deny", "Deny the request with this reason.", _ANSWER, 2, armed=True),
     _key(S.EDIT, "submit", "ctrl+s", "review changes", "Show how the edited call differs.", _ANSWER, 1),

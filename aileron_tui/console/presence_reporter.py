@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PAUSE: Final = 1.0
 _PAUSE_AFTER_FAILURE: Final = 10.0
 _JUST_AFTER: Final = 0.05
-_UNKNOWN_ROUTE: Final = frozenset({404, 405})
+_TEMPORARY: Final = frozenset({401, 408, 429})
 _UNTOLD: Final = PresenceReport()
 """What a gate assumes about a console that has connected and said nothing."""
 
@@ -28,7 +28,7 @@ class PresenceReporter:
     """Sends a report to a gate when it differs from the last one, at most one a second.
 
     A gate that does not take reports is not asked again until the next connection. `is_covered` says whether a screen
-    that is not about the request hides it.
+    that is not about the request hides it, and `changed` is called when the report changes, whoever is told.
     """
 
     def __init__(
@@ -36,11 +36,14 @@ class PresenceReporter:
         port: "ConsolePort",
         presence: OperatorPresence,
         is_covered: Callable[[], bool],
+        changed: Callable[[PresenceReport], None],
         clock: Callable[[], float] = elapsed,
     ) -> None:
         self._port = port
         self._presence = presence
         self._is_covered = is_covered
+        self._changed = changed
+        self._last = _UNTOLD
         self._clock = clock
         self._told: dict[str, PresenceReport] = {}
         self._being_sent: dict[str, PresenceReport] = {}
@@ -60,6 +63,9 @@ class PresenceReporter:
         report, now = self._presence.report(locked=self._cannot_answer), self._clock()
         if report.reading and self._is_covered():
             report = report._replace(reading="")
+        if report != self._last:
+            self._last = report
+            self._changed(report)
         waits = [self._presence.seconds_until_change()]
         for name, status in self._port.statuses.items():
             if status.state is not ConnectionState.LIVE or name in self._without_route or name in self._being_sent:
@@ -112,7 +118,7 @@ class PresenceReporter:
                 source.report_presence(awake=report.awake, reading=report.reading)
                 taken = True
         except Rejected as error:
-            has_route = error.status not in _UNKNOWN_ROUTE
+            has_route = error.status in _TEMPORARY or error.status >= 500
         except AileronError:
             pass  # if the connection is lost, its status says so
         finally:

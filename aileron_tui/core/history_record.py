@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.values import dataclass
 
 _PLACES: Final = {"page": "on the page", "notification": "in a notification"}
@@ -43,7 +44,7 @@ class HistoryRecord:
     @property
     def unsigned_denial(self) -> bool:
         """Whether the request was denied here without a signature."""
-        return self.outcome == "denied" and not self.signer and not self.daemon and bool(self.decided)
+        return self.outcome == "denied" and bool(self.decided) and not self.signer and self.surface != ELSEWHERE
 
     @property
     def answered(self) -> str:

@@ -28,7 +28,7 @@ _SHORT_SECONDS: Final = 5.0
 _APPROVAL_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 _COMMAND: Final = re.compile(r"/?aileron(?:-tui)?(?: +([a-z]+)(?: +([A-Za-z0-9][A-Za-z0-9._-]{0,127}))?)?", re.ASCII)
 _COMMANDS: Final = frozenset(
-    ("approve", "deny", "list", "show", "watch", "history", "rules", "agent", "key", "gate", "setup", "doctor")
+    ("approve", "deny", "list", "show", "page", "watch", "history", "rules", "agent", "key", "gate", "setup", "doctor")
 )
 _RERUN_SETUP: Final = "Run `aileron-tui setup {door}` again, or `aileron-tui agent rotate {agent}` for a new token."
 

@@ -45,3 +45,8 @@ def bundled(name: Literal["manifests", "styles"]) -> Path:
     package = Path(aileron_tui.__file__).parent
     inside = package / name
     return inside if inside.is_dir() else package.parent / name
+
+
+def page_folder() -> Path:
+    """Returns the folder with the templates, the script and the style of the web page."""
+    return Path(aileron_tui.__file__).parent / "page"

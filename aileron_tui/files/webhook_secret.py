@@ -36,7 +36,7 @@ def webhook_secret(source: WebhookSecret, env: Mapping[str, str] = os.environ) -
         except (PrivateFileError, RuntimeError) as error:  # RuntimeError: there is no home folder
             raise UnreadableWebhookSecret(_TITLE, str(error), getattr(error, "hint", _HINT)) from None
     else:
-        raise UnreadableWebhookSecret(_TITLE, "no place for it is configured", _HINT)
+        raise UnreadableWebhookSecret("the webhook has no secret", "[webhook.secret] is missing", _HINT)
     if not text.strip():
         raise UnreadableWebhookSecret(_TITLE, f"{where} is empty or not set", _HINT)
     return text.strip()

@@ -21,12 +21,6 @@ def webhook_settings(table: dict[str, Any], problems: Problems) -> WebhookConfig
         except BadWebhookAddress as error:
             fix = "Write an address such as https://hooks.example.com/aileron."
             problems.add(("webhook", "url"), "webhook-url", f"this is not a valid address: {error}", fix)
-        if secret is None:
-            fix = 'Add [webhook.secret] with env = "AILERON_WEBHOOK_SECRET", for example.'
-            problems.add(("webhook",), "webhook-secret", "a webhook needs a secret to sign its messages", fix)
-    elif secret is not None:
-        fix = "Set url under [webhook], or remove [webhook.secret]."
-        problems.add(("webhook", "secret"), "webhook-url", "there is a secret, but no address to send to", fix)
     source = None if secret is None else _secret(secret, problems)
     return WebhookConfig(url, table.get("content", False), source)
 

@@ -22,7 +22,7 @@ RECHECK_SECONDS: Final = 30.0
 """How long a channel that cannot be used is left alone."""
 
 _TRUST_SECONDS: Final = 5.0
-_CALL_SECONDS: Final = 10.0
+_CALL_SECONDS: Final = 5.0
 _SUMMARY_WIDTH: Final = 160
 _NAME_WIDTH: Final = 60
 _TURN: Final = 20

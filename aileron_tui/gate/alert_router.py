@@ -8,6 +8,7 @@ the requests it was about are looked at again. `core/alert_routing.py` decides; 
 import asyncio
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from aileron_tui.core.alert_routing import (
@@ -36,7 +37,8 @@ START_SECONDS: Final = 3.0
 """How long after its start a gate waits for surfaces to connect again before it alerts anybody else."""
 
 _JUST_STARTED: Final = "the gate has just started"
-_BATCH: Final = 200
+_BATCH: Final = 100
+_CLOSE_SECONDS: Final = 2.0
 _MOST_STALE: Final = 1000
 _MOST_UNRECORDED: Final = 10_000
 _RETRY_SECONDS: Final = 5.0
@@ -83,7 +85,10 @@ class AlertRouter:
         self._settled_at = self._now() + START_SECONDS
 
     async def close(self) -> None:
-        """Takes back what the channels have sent."""
+        """Records what is not recorded yet, if the ledger lets it, and takes back what the channels have sent."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._record()
         await self._channels.close()
 
     # what happens to requests
@@ -153,11 +158,9 @@ class AlertRouter:
         first = self._due[0][0] if self._due else NEVER
         self._waits_until = min(first, self._record_at) if self._unrecorded else first
         seconds = None if self._waits_until == NEVER else self._waits_until - self._now()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
-        except TimeoutError:
-            pass
         self._woken.clear()
 
     def _taken(self) -> list[_Routed]:

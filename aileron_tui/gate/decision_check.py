@@ -84,7 +84,7 @@ class DecisionCheck:
             raise EnvelopeRefused(RefusalReason.MALFORMED, "the signed statement is for another action or connector")
         if said:
             self.check_assertion(keyid, said)
-        elif decision.approved and self.needs_security_key and request.risk.level is RiskLevel.HIGH:
+        elif decision.approved and self.needs_security_key and _is_high_risk(request, decision):
             detail = "at high risk, only a security key or passkey can approve here"
             raise EnvelopeRefused(RefusalReason.NEEDS_SECURITY_KEY, detail, 'high_risk is "key" under [policy].')
 
@@ -108,3 +108,9 @@ class DecisionCheck:
             statement, said = opened_decision(signed, approvers)
             self._last_opened = last = envelope, approvers, (statement, signed.keyid, said)
         return last[2]
+
+
+def _is_high_risk(request: GateRequest, decision: SubmittedDecision) -> bool:
+    """Whether a call is of high risk, as it was asked or as it was edited."""
+    edited = request.edit.prompt.risk.level if decision.edits is not None and request.edit else None
+    return RiskLevel.HIGH in (request.risk.level, edited)

@@ -56,20 +56,23 @@ class Watchers:
 class EventStream(Response):
     """A response that lasts until the client disconnects, stops reading, or its session ends.
 
-    `renew` returns whether the session is still valid. For a viewer, `convert` returns the events to send instead.
-    `watching` lasts as long as the stream.
+    `renew` returns whether the session is still valid. `convert` returns the events to send instead, and `only_views`
+    says that the watcher cannot answer. `watching` lasts as long as the stream, and `farewell` is sent at its end.
     """
 
     media_type = "text/event-stream"
 
-    def __init__(  # noqa: PLR0913, PLR0917  # the last two are optional
+    def __init__(  # noqa: PLR0913  # the last four are optional
         self,
         http_request: HttpRequest,
         feed: EventFeed,
         watchers: Watchers,
         renew: Callable[[], bool],
         convert: "Callable[[list[FeedEvent]], Awaitable[list[FeedEvent]]] | None" = None,
+        *,
         watching: AbstractContextManager[None] | None = None,
+        only_views: bool = False,
+        farewell: bytes = b"",
     ) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
@@ -79,6 +82,8 @@ class EventStream(Response):
         self._renew = renew
         self._convert = convert
         self._watching = watching or nullcontext()
+        self._only_views = only_views
+        self._farewell = farewell
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends events as they happen."""
@@ -88,7 +93,7 @@ class EventStream(Response):
 
     async def _send_all(self, scope: Scope, send: Send) -> None:
         after = _event_id(self._http_request.raw.headers.get("last-event-id", ""))
-        subscription = self._feed.subscribe(after, only_views=self._convert is not None)
+        subscription = self._feed.subscribe(after, only_views=self._only_views)
         self._watchers.add(subscription)
         disconnect_task = asyncio.create_task(self._http_request.wait_for_disconnect(), name="connection")
         disconnect_task.add_done_callback(lambda _: subscription.close())
@@ -131,7 +136,7 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
             send_timeout.reschedule(None)
         send_timeout.reschedule(loop.time() + limits.send_seconds)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await send({"type": "http.response.body", "body": self._farewell, "more_body": False})
 
 
 def sse_frame(event: FeedEvent) -> bytes:

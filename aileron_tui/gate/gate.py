@@ -378,9 +378,16 @@ class Gate:
         return await self._denials.deny(id_, UnsignedDenial(digest, reason, surface, session, opened_by))
 
     async def deny_from(self, id_: str, surface: str) -> None:
-        """Denies a request without a signature and without a session, as it is now; what does not wait is left."""
+        """Denies a request as it is now, without a signature; what does not wait is left.
+
+        Where nobody has opened a session, the entry names this run of the gate instead.
+        """
         if request := self._gate_state.find(id_):
-            await self.deny_unsigned(id_, digest=request.digest, reason="", surface=surface, session="", opened_by="")
+            reply = await self.deny_unsigned(
+                id_, digest=request.digest, reason="", surface=surface, session=self.instance, opened_by=""
+            )
+            if reply.status != 200:
+                log.warning("a denial by %s did not count (%d)", surface, reply.status)
 
     def prompt_turn(self) -> frozenset[str]:
         """The requests for which it is the turn of the prompt, because nobody reacted before or nobody was there."""

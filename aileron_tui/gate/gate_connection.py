@@ -45,7 +45,7 @@ _HEADERS_PEEKED: Final = 8 * 1024
 _STALL_SECONDS: Final = 5.0
 _UNREADABLE: Final = "this is not valid HTTP/1.1, or its headers are too large"
 _LEAST_PROGRESS: Final = 64 * 1024
-_TOKEN: Final = re.compile(rb"\r\nauthorization:[ \t]*bearer[ \t]+([!-~]+)", re.IGNORECASE)
+_TOKEN: Final = re.compile(rb"\r\n(?:authorization:[ \t]*bearer[ \t]+|x-aileron-tab:[ \t]*)([!-~]+)", re.IGNORECASE)
 
 
 class GateServer(uvicorn.Server):

@@ -44,6 +44,7 @@ from aileron_tui.gate.http_request import (
     unauthorized,
 )
 from aileron_tui.gate.origin_check import OriginCheck, path_segments
+from aileron_tui.gate.page_port import LOGGED_CALLER, LOGGED_PATH, PAGE, PageOffer, PagePort, PageSetup
 from aileron_tui.gate.permission_routes import PermissionRoutes
 from aileron_tui.gate.replies import compact_json
 from aileron_tui.gate.resource_shortage import shortage
@@ -65,7 +66,7 @@ _RETRY_SECONDS: Final = 5
 class GateApp:
     """The ASGI application. `close` ends the responses that are held open."""
 
-    def __init__(  # noqa: PLR0913  # the last four are optional
+    def __init__(  # noqa: PLR0913  # the last five are optional
         self,
         gate: "Gate",
         origin_check: OriginCheck,
@@ -74,6 +75,7 @@ class GateApp:
         gate_log: GateLog | None = None,
         clock: Callable[[], float] = time.time,
         doors: "Doors | None" = None,
+        page: PageOffer | None = None,
     ) -> None:
         self._gate = gate
         self._origin_check = origin_check
@@ -89,6 +91,8 @@ class GateApp:
         self._viewing = Watchers(self.limits.viewers)
         self._document = b""
         held = HeldCalls(gate, self._closing, self.limits)
+        page_setup = PageSetup(origin_check.page_origin, self._watchers, self.limits, clock)
+        self._page = PagePort(gate, page or PageOffer(), page_setup)
         self.table = RouteTable(
             (
                 Route("GET", "/v1/health", RouteAccess.OPEN, self.health, agent_docs.HEALTH),
@@ -97,6 +101,7 @@ class GateApp:
                 *PermissionRoutes(gate, held).routes,
                 *ApproverRoutes(gate, self.sessions, self._watchers).routes,
                 *ViewerRoutes(gate, self.viewers, self._viewing).routes,
+                *self._page.routes,
                 *(doors(gate, held) if doors else ()),
             )
         )
@@ -172,12 +177,14 @@ class GateApp:
 
     async def _route(self, http_request: HttpRequest) -> Response:
         scope = http_request.raw.scope
+        segments = path_segments(scope["raw_path"])
+        if segments and segments[0] == PAGE and not http_request.on_socket:
+            return await self._page.page.respond(http_request, segments)  # its own checks are stricter
         if not http_request.on_socket:  # no web page can connect to a Unix socket
             self._origin_check.check(scope["headers"])
         method = http_request.raw.method
         if method == "OPTIONS":
             raise Refusal(405, "method_not_allowed", "OPTIONS is not supported", {"Allow": "GET, POST, DELETE"})
-        segments = path_segments(scope["raw_path"])
         unreadable: AileronError | None = None
         try:
             http_request.caller = self._caller(http_request.raw)
@@ -210,7 +217,7 @@ class GateApp:
 
     def owner_of_token(self, token: str) -> str:
         """Returns whose connection one with this token is, without renewing a session."""
-        if self.sessions.is_open(token):
+        if self.sessions.is_open(token) or self._page.is_open(token):
             return APPROVER
         if self.viewers.is_open(token):
             return VIEWERS
@@ -278,11 +285,13 @@ class GateApp:
     def _log_request(self, http_request: HttpRequest, status: int, started_at: float, request_id: str) -> None:
         """Logs one line. The path is only logged if it is a known route; the query is never logged."""
         caller = http_request.caller
-        caller_name = caller.name if caller else ""
+        scope = http_request.raw.scope
+        caller_name = caller.name if caller else scope.get(LOGGED_CALLER, "")
         if isinstance(caller, AgentCaller):
             caller_name = f"agent {caller_name}"
-        segments = path_segments(http_request.raw.scope["raw_path"]) or []
-        path = "/" + "/".join(segments) if self.table.find(http_request.raw.method, segments)[0] else "(no route)"
+        segments = path_segments(scope["raw_path"]) or []
+        known = self.table.find(http_request.raw.method, segments)[0]
+        path = "/" + "/".join(segments) if known else scope.get(LOGGED_PATH, "(no route)")
         milliseconds, method = round((time.perf_counter() - started_at) * 1000), http_request.raw.method[:16]
         text = f"{method} {path} {status} {milliseconds} ms {caller_name}"
         self._gate_log.note(

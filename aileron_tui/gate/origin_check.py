@@ -33,16 +33,21 @@ class OriginCheck:
         """The URL of the gate."""
         return f"http://{authority(self.host, self.port)}"
 
+    @property
+    def page_origin(self) -> str:
+        """The origin of the page. An address is not a valid name of a site for passkeys, so it is always localhost."""
+        return f"http://localhost:{self.port}"
+
     def check(self, headers: HeaderList) -> None:
         """Refuses requests that a browser was tricked into sending."""
-        host = _single_header(headers, b"host")
+        host = single_header(headers, b"host")
         if host is None or not self._is_own_host(host):
             message = f"this gate only accepts requests for {authority(self.host, self.port)}"
             raise Refusal(403, "forbidden_host", message)
-        origin = _single_header(headers, b"origin")
+        origin = single_header(headers, b"origin")
         if origin is not None and origin != f"http://{host}":
             raise Refusal(403, "forbidden_origin", "web pages may not call this gate")
-        site = _single_header(headers, b"sec-fetch-site")
+        site = single_header(headers, b"sec-fetch-site")
         if site is not None and site not in _TRUSTED_SITES:
             raise Refusal(403, "forbidden_origin", "web pages may not call this gate")
 
@@ -81,7 +86,8 @@ def is_loopback(host: str) -> bool:
     return host.lower() in LOOPBACK or (host.startswith("127.") and _is_address(host))
 
 
-def _single_header(headers: HeaderList, name: bytes) -> str | None:
+def single_header(headers: HeaderList, name: bytes) -> str | None:
+    """Returns the value of a header, or None. Refuses a request that has it more than once."""
     values = [value for key, value in headers if key == name]
     if len(values) > 1:
         raise Refusal(400, "invalid_request", f"the {name.decode()} header was sent more than once")

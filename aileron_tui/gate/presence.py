@@ -100,6 +100,15 @@ class Presence:
         """Who reads what, for the snapshot: the readers of each request that is read."""
         return {id_: _listed(readers) for id_, readers in self._readers.items()}
 
+    def others(self, who: object) -> Mapping[str, list[tuple[str, str]]]:
+        """The requests that are read by others than this session, each with their surfaces and names."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for id_, readers in self._readers.items():
+            others = [one for one in readers if one is not self._attached.get((who, one.surface))]
+            if others:
+                found[id_] = list(dict.fromkeys((one.surface, one.name) for one in others))
+        return found
+
     def is_read(self, id_: str) -> bool:
         """Whether somebody reads a request."""
         return id_ in self._readers

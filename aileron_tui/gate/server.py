@@ -29,6 +29,7 @@ from aileron_tui.gate.gate_log import MAX_LINE_LENGTH, GateLog, GateLogHandler
 from aileron_tui.gate.http_app import Doors, GateApp
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
+from aileron_tui.gate.page_port import MakePage, PageOffer
 from aileron_tui.ledger.file_names import FILE as LEDGER_NAME
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ _STOP_LIMIT_SECONDS: Final = 60
 
 _MAX_HEADERS_SIZE: Final = 32 * 1024
 _LOGGERS: Final = ("aileron_tui", "uvicorn.error")
-
+_BOTH_LOOPBACKS: Final = {"127.0.0.1": "::1", "localhost": "::1", "::1": "127.0.0.1"}
+_ATTEMPTS: Final = 8
 
 _SWITCH_SECONDS: Final = 0.0005
 _GARBAGE_THRESHOLDS: Final = (2000, 10, 25)
@@ -77,6 +79,8 @@ def bind(address: ListenAddress) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6 and is_loopback(address.host):
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind((address.host, address.port))
         listener.listen(4096)
     except (OSError, OverflowError) as error:
@@ -93,8 +97,34 @@ def bind(address: ListenAddress) -> socket.socket:
     return listener
 
 
+def bind_with_page(address: ListenAddress, page: MakePage | None) -> tuple[list[socket.socket], PageOffer]:
+    """Opens the listening sockets of a gate with a page, and tells whether the page can be offered.
+
+    Browsers connect to `localhost` at either loopback address. So the page is served at both or not at all: otherwise
+    another program could listen at the other one, and be taken for the gate.
+    """
+    if page is None:
+        return [bind(address)], PageOffer()
+    other = _BOTH_LOOPBACKS.get(address.host.lower(), "")
+    if address.remote or not other:
+        started = "with --allow-remote" if address.remote else f"on {address.host}"
+        return [bind(address)], PageOffer(why_not=f"the gate was started {started}, and the page is only for localhost")
+    for attempts_left in range(_ATTEMPTS - 1 if address.port == 0 else 0, -1, -1):
+        listener = bind(address)
+        port = int(listener.getsockname()[1])
+        try:
+            return [listener, bind(ListenAddress(other, port))], PageOffer(page)
+        except GateStartError as error:
+            if attempts_left:  # another program has this port at the other address; the next one may be free
+                listener.close()
+                continue
+            why_not = f"{error.title}, and a browser may look for it there: {error.detail}"
+            return [listener], PageOffer(why_not=why_not)
+    raise AssertionError("the last attempt returns")
+
+
 @asynccontextmanager
-async def serving(  # noqa: PLR0913  # the last four are optional
+async def serving(  # noqa: PLR0913  # the last five are optional
     gate: "Gate",
     host: str = DEFAULT_HOST,
     port: int = 0,
@@ -103,14 +133,16 @@ async def serving(  # noqa: PLR0913  # the last four are optional
     gate_log: GateLog | None = None,
     socket_folder: Path | None = None,
     doors: Doors | None = None,
+    page: MakePage | None = None,
 ) -> AsyncIterator[str]:
     """Serves an already started gate on this machine during the block; yields its URL."""
     with ExitStack() as stack:
-        listeners = [bind(ListenAddress(host, port))]
+        listeners, offer = bind_with_page(ListenAddress(host, port), page)
         origin_check = OriginCheck(host, int(listeners[0].getsockname()[1]))
         if socket_folder is not None:
             listeners.append(stack.enter_context(approver_socket.bound(socket_folder)))
-        async with _serve(GateApp(gate, origin_check, limits=limits, gate_log=gate_log, doors=doors), listeners):
+        app = GateApp(gate, origin_check, limits=limits, gate_log=gate_log, doors=doors, page=offer)
+        async with _serve(app, listeners):
             yield origin_check.url
 
 
@@ -143,7 +175,7 @@ async def _serve(app: GateApp, listeners: Sequence[socket.socket]) -> AsyncItera
             listener.close()
 
 
-async def run(  # noqa: PLR0913  # the last one is optional
+async def run(  # noqa: PLR0913  # the last three are optional
     gate: "Gate",
     data: Path,
     address: ListenAddress,
@@ -152,6 +184,7 @@ async def run(  # noqa: PLR0913  # the last one is optional
     gate_log: GateLog,
     own_process: bool = False,
     doors: Doors | None = None,
+    page: MakePage | None = None,
 ) -> None:
     """Runs a complete gate: starts it, prints its address, and stops it on SIGINT or SIGTERM.
 
@@ -173,7 +206,7 @@ async def run(  # noqa: PLR0913  # the last one is optional
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, on_signal)
     try:
-        async with started_gate(gate, data, address, gate_log, doors) as discovery_info:
+        async with started_gate(gate, data, address, gate_log, doors, page) as discovery_info:
             output.write(json.dumps(discovery_info) + "\n")
             output.flush()
             gate_log.note(
@@ -198,23 +231,31 @@ def _note_how_to_call(gate_log: GateLog, hint: CallHint) -> None:
 
 
 @asynccontextmanager
-async def started_gate(
-    gate: "Gate", data: Path, address: ListenAddress, gate_log: GateLog, doors: Doors | None = None
+async def started_gate(  # noqa: PLR0913, PLR0917  # the last two are optional
+    gate: "Gate",
+    data: Path,
+    address: ListenAddress,
+    gate_log: GateLog,
+    doors: Doors | None = None,
+    page: MakePage | None = None,
 ) -> AsyncIterator[dict[str, str]]:
     """Starts, serves and announces a gate during the block; yields its address."""
     # Bind before the gate starts, so that a port in use leaves no entries in the ledger.
-    listener = bind(address)
+    tcp_listeners, offer = bind_with_page(address, page)
     try:
         return_freed_memory()
         with _log_to(gate_log), _short_turns_for_threads(), ExitStack() as after_start:
             await gate.start()
             try:
                 after_start.enter_context(_little_garbage_collection())
-                origin_check = OriginCheck(address.host, int(listener.getsockname()[1]))
+                origin_check = OriginCheck(address.host, int(tcp_listeners[0].getsockname()[1]))
+                if page is not None and offer.make is None:
+                    gate_log.note("no page", offer.why_not)
                 with ExitStack() as stack:
                     approver_listener = _bind_socket(stack, data, gate_log)
-                    listeners = [listener, *([approver_listener] if approver_listener else [])]
-                    async with _serve(GateApp(gate, origin_check, gate_log=gate_log, doors=doors), listeners):
+                    listeners = [*tcp_listeners, *([approver_listener] if approver_listener else [])]
+                    app = GateApp(gate, origin_check, gate_log=gate_log, doors=doors, page=offer)
+                    async with _serve(app, listeners):
                         token_file = gate.default_token_file()
                         path = data / approver_socket.SOCKET_FILE if approver_listener else None
                         with _announce(gate.instance, origin_check.url, token_file, data, path) as discovery_info:
@@ -222,7 +263,8 @@ async def started_gate(
             finally:
                 await gate.stop()
     finally:
-        listener.close()
+        for listener in tcp_listeners:
+            listener.close()
 
 
 def _bind_socket(stack: ExitStack, data: Path, gate_log: GateLog) -> socket.socket | None:

@@ -62,7 +62,12 @@ class ViewerRoutes:
             raise Refusal(429, "too_many_watchers", "too many viewers; close one and try again", {"Retry-After": "15"})
         session = http_request.viewer
         return EventStream(
-            http_request, self._gate.feed, self._watchers, lambda: self._sessions.renew(session), self._events.convert
+            http_request,
+            self._gate.feed,
+            self._watchers,
+            lambda: self._sessions.renew(session),
+            self._events.convert,
+            only_views=True,
         )
 
 

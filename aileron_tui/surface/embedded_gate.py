@@ -20,6 +20,7 @@ from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.http_app import Doors
+from aileron_tui.gate.page_port import MakePage
 from aileron_tui.gate.server import GateStartError, ListenAddress, started_gate
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
 from aileron_tui.sandbox.connector_package import load_keyring
@@ -34,18 +35,20 @@ class EmbeddedGate:
     With `alerts`, it uses the notifications and the webhook of its configuration.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all but the first are optional
         self,
         setup: GateSetup,
         address: ListenAddress | None = None,
         journal: GateLog | None = None,
         doors: Doors | None = None,
+        page: MakePage | None = None,
         *,
         alerts: bool = False,
     ) -> None:
         self._setup = setup
         self._alerts = alerts
         self._doors = doors
+        self._page = page
         self._address = address or ListenAddress(port=0)
         self._journal = journal or GateLog()
         self._started: Future[FoundGate] = Future()
@@ -92,7 +95,7 @@ class EmbeddedGate:
         gate, data = Gate(self._setup), self._setup.data
         if self._alerts:
             gate.use_channels(gate_channels(gate, self._setup.config))
-        async with started_gate(gate, data, self._address, self._journal, self._doors):
+        async with started_gate(gate, data, self._address, self._journal, self._doors, self._page):
             self._started.set_result(discover(data=data))
             await asyncio.wrap_future(self._stopping)
 
@@ -107,17 +110,18 @@ class StartedGate:
 
 @contextmanager
 def start_embedded_gate(
-    config: Config, manifests: Path | None = None, doors: Doors | None = None
+    config: Config, manifests: Path | None = None, doors: Doors | None = None, page: MakePage | None = None
 ) -> Iterator[StartedGate]:
     """Runs a gate on the data of this home, on the usual port if it is free."""
     setup = gate_setup(config, manifests)
     log = _LastLines()
     with ExitStack() as stack:
         try:
-            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(), GateLog(log), doors, alerts=True))
+            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(), GateLog(log), doors, page, alerts=True))
         except GateStartError:
             # Another program uses the usual port. Agents find the gate through its file anyway.
-            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(port=0), GateLog(log), doors, alerts=True))
+            free = ListenAddress(port=0)
+            gate = stack.enter_context(EmbeddedGate(setup, free, GateLog(log), doors, page, alerts=True))
         yield StartedGate(lambda: gate.found, log.lines)
 
 

@@ -5,6 +5,7 @@ was alerted to, because nobody seems to be anywhere, is announced wherever there
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from aileron_tui.core.request import Request, request_key
@@ -32,20 +33,33 @@ class RequestAlerts:
                 self.routed.add(event.source)
         count = 0
         for key in new:
-            if requests[key].source in self.routed:
+            if requests[key].source in self.routed or requests[key].daemon:
                 self._quiet.setdefault(key, False)
             else:
                 count += 1
         for event in events:
             key = request_key(event.source, event.about)
-            if event.alerted == self._surface:
-                count += self.alerted_here(key, requests)
-            elif event.alerted:
-                self.alerted_elsewhere(key)
+            if event.alerted:
+                count += self._alerted(event, (key, *self._others(event, key)), requests)
             elif event.data.get("reminder") is True:
                 count += not self._quiet.get(key, False)
         self._keep(requests)
         return count
+
+    def _alerted(self, event: "SourceEvent", keys: Iterable[str], requests: Mapping[str, Request]) -> int:
+        if event.alerted == self._surface:
+            return sum(self.alerted_here(key, requests) for key in keys)
+        for key in keys:
+            self.alerted_elsewhere(key)
+        return 0
+
+    def _others(self, event: "SourceEvent", first: str) -> list[str]:
+        """The requests that an alert stands for besides the one it names: it has only their number."""
+        more = event.data.get("more")
+        prefix = request_key(event.source, "")
+        unclaimed = (key for key, elsewhere in self._quiet.items() if not elsewhere and key != first)
+        own = (key for key in unclaimed if key.startswith(prefix))
+        return list(islice(own, more)) if isinstance(more, int) and more > 0 else []
 
     def alerted_here(self, key: str, requests: Mapping[str, Request]) -> bool:
         """This surface is alerted to a request; returns whether it waits."""

@@ -283,10 +283,10 @@ async def test_the_secret_is_read_where_the_configuration_says(
         (WebhookSecret(env="NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE is empty or not set"),
         (WebhookSecret(command=("false",)), "exited with code 1"),
         (WebhookSecret(file=Path("/nonexistent/secret")), "cannot read"),
-        (WebhookSecret(), "no place for it"),
+        (None, "[webhook.secret] is missing"),
     ],
 )
-async def test_a_secret_that_cannot_be_read_is_said(source: WebhookSecret, words: str) -> None:
+async def test_a_secret_that_cannot_be_read_is_said(source: WebhookSecret | None, words: str) -> None:
     channel = webhook_channel(WebhookConfig("https://hooks.example.com/x", secret=source))
     assert channel is not None
     assert words in await channel.unavailable()

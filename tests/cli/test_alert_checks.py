@@ -35,6 +35,19 @@ def test_notifications_are_off_with_the_reason(home: Path, capsys: pytest.Captur
     assert checks(capsys, "--alerts")["notifications"]["status"] == "warn"
 
 
+def test_the_order_of_surfaces_is_printed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "alerts console, then page, then notification, then webhook, then prompt"
+    assert checks(capsys)["surfaces"]["words"] == words
+    (home / "config.toml").write_text('[surfaces]\norder = ["page"]\nshare = 20\n')
+    assert checks(capsys)["surfaces"]["words"] == "alerts page, then prompt, each for 20 s"
+
+
+def test_a_webhook_that_is_not_in_the_order_is_a_warning(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    webhook = '[webhook]\nurl = "https://hooks.example.com/a"\n[webhook.secret]\nenv = "HOOK_SECRET"\n'
+    (home / "config.toml").write_text(f'[surfaces]\norder = ["console"]\n{webhook}')
+    assert checks(capsys)["surfaces"]["status"] == "warn"
+
+
 def test_the_webhook_is_tried_only_if_it_is_asked_for(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running_receiver((204, {}), (500, {})) as receiver:
         config = f'[webhook]\nurl = "{receiver.url}"\n[webhook.secret]\nenv = "HOOK_SECRET"\n'

@@ -30,8 +30,7 @@ from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
-from aileron_tui.surface.key_enrolment import changing_keys
-from aileron_tui.surface.security_key_enrolment import USB, enroll_security_key
+from aileron_tui.surface.key_enrolment import changing_keys, enroll_signed
 from aileron_tui.surface.security_key_registration import read_registration
 from tests.daemon.process import FakeDaemon
 from tests.project.test_layers import loaded_by
@@ -638,7 +637,8 @@ def test_high_risk_that_needs_a_security_key_and_has_none(
         with changing_keys(data) as (ledger, approvers):
             ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment("default", key.public))
         made = SoftwareAuthenticator().registration(b"")
-        enroll_security_key(data, key, "blue", read_registration(made.authenticator_data), USB)
+        public = read_registration(made.authenticator_data).public
+        enroll_signed(data, "blue", public, key, added_on="usb")
     done = doctor()
     assert (done.status("keys.security"), "blue may approve here" in done.words("keys.security")) == ("ok", True)
     monkeypatch.setattr("aileron_tui.cli.security_key_checks.find_spec", lambda _: None)

@@ -107,6 +107,15 @@ def test_everything_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words", "hint"),
     [
+        ('[surfaces]\norder = ["console", "prompt"]', 2, "the prompt is always alerted last", 'Remove "prompt".'),
+        (
+            '[surfaces]\norder = ["console", "phone"]',
+            2,
+            '"phone" is not a surface',
+            "console, page, notification, webhook",
+        ),
+        ('[surfaces]\norder = ["page", "page"]', 2, '"page" is in the order twice', "Name each surface once."),
+        ("[surfaces]\nshare = 0", 2, "surfaces.share must be between 1 and 3600, not 0", "between 1 and 3600"),
         ("[policy]\nkeep_preview = true", 2, "keep_preview", 'Did you mean "keep_previews"?'),
         ("[policy]\ntimeout = 301", 2, "policy.timeout must be between 1 and 300, not 301", "between 1 and 300"),
         ("[policy]\ntimeout = 0", 2, "must be between 1 and 300, not 0", "between 1 and 300"),
@@ -130,8 +139,6 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ('[webhook]\nurl = "http://hooks.example.com/a"', 2, "sent unencrypted over the network", "https://"),
         ('[webhook]\nurl = "https://me:pass@hooks.example.com/"', 2, "user name or a password", "https://"),
         ('[webhook]\nurl = "ftp://hooks.example.com/"', 2, "does not start with https://", "https://"),
-        (HOOK, 1, "needs a secret", "[webhook.secret]"),
-        ('[webhook.secret]\nenv = "A"', 1, "no address to send to", "Set url"),
         (f'{HOOK}\n[webhook.secret]\nenv = "A"\nkeyring = "b/c"', 3, "2 sources", "exactly one"),
         (f"{HOOK}\n[webhook.secret]", 3, "0 sources", "exactly one"),
         (

@@ -15,6 +15,7 @@ from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.http_app import Doors
 from aileron_tui.gate.http_limits import HttpLimits
+from aileron_tui.gate.page_port import MakePage
 from aileron_tui.gate.server import serving
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
@@ -80,13 +81,15 @@ class ServedGate:
 
 @asynccontextmanager
 async def served_gate(
-    env: GateEnv, limits: HttpLimits | None = None, doors: Doors | None = None
+    env: GateEnv, limits: HttpLimits | None = None, doors: Doors | None = None, page: MakePage | None = None
 ) -> AsyncIterator[ServedGate]:
     """Serves a gate, with an approver session for the key of the environment."""
     log = io.StringIO()
     async with AsyncExitStack() as stack:
         gate = await stack.enter_async_context(env.gate())
-        url = await stack.enter_async_context(serving(gate, limits=limits, gate_log=GateLog(log), doors=doors))
+        url = await stack.enter_async_context(
+            serving(gate, limits=limits, gate_log=GateLog(log), doors=doors, page=page)
+        )
         agent, anonymous, approver = [
             await stack.enter_async_context(
                 httpx.AsyncClient(base_url=url, trust_env=False, timeout=20, event_hooks=CHECKED)

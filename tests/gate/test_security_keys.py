@@ -11,6 +11,7 @@ from aileron_tui.core.rule import RuleReach
 from aileron_tui.core.rule_change import made
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.config import Policy
+from aileron_tui.gate import history_routes
 from aileron_tui.gate.gate import Gate
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.history_pages import past, read_search, search
@@ -19,8 +20,10 @@ from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from aileron_tui.surface.history_records import read_page
 from aileron_tui.surface.key_enrolment import enroll_signed, revoke_signed
+from tests.gate import tool_calls
 from tests.gate.conftest import GateEnv, ask, code, previewed_request, result_of, run_async
 from tests.gate.ruled_gate import offers
+from tests.gate.served_gate import served_gate
 from tests.signing.security_keys import PAGE, SoftwareKey
 
 ONLY_KEYS = Policy(high_risk="key")
@@ -230,6 +233,38 @@ def test_a_rule_at_high_risk_can_need_a_security_key(env: GateEnv, key: Software
     verified(env)
 
 
+def test_an_edit_can_make_a_security_key_necessary(env: GateEnv, key: SoftwareKey) -> None:
+    env.policy = ONLY_KEYS
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            item = await tool_calls.asked(served, tool_calls.bash("ls", can_edit=True))
+            assert item["prompt"]["risk"]["level"] != "high"
+            edits: JsonObject = {"command": "rm -rf /"}
+            reply = await served.gate.refresh(item["id"], {"edited_payload": edits})
+            edited: Any = reply.body["item"]
+            assert edited["prompt"]["risk"]["level"] == "high"
+            reply = await served.gate.decide(item["id"], env.decision(edited, edits=edits))
+            assert (reply.status, code(reply)) == (403, "needs_security_key")
+            assert (await served.gate.decide(item["id"], env.decision(item))).status == 200
+
+    run_async(work())
+
+
+def test_a_tool_call_can_be_denied_without_a_signature(env: GateEnv) -> None:
+    async def work() -> None:
+        async with served_gate(env) as served:
+            item = await tool_calls.asked(served, tool_calls.bash())
+            reply = await served.gate.deny_unsigned(item["id"], **denial(item, reason="not now"))
+            assert reply.status == 200
+            answer = (await tool_calls.poll(served, item["id"])).json()
+            assert (answer["status"], answer["reason"]) == ("denied", "not now")
+            assert "decision" not in answer
+
+    run_async(work())
+    verified(env)
+
+
 def denial(item: JsonObject, **changes: str) -> dict[str, str]:
     about = {"digest": str(item["digest"]), "reason": "", "surface": "page", "session": "page-1", "opened_by": ""}
     return about | changes
@@ -255,3 +290,7 @@ def test_a_denial_needs_no_signature(env: GateEnv) -> None:
     (record,) = read_page(search(env.data / "ledger.db", read_search({}))).requests
     assert record.answered == "denied on the page, without a signature"
     assert (record.signature, record.signed_by, record.reason) == ("not signed", "", "wrong recipient")
+    events: Any = history_routes.audit(env.data / "ledger.db", history_routes.AuditQuery())["events"]
+    (denied,) = [event for event in events if event["event_type"] == "approval.denied"]
+    assert (denied["payload"]["aileron.approval.surface"], denied["actor"]["type"]) == ("page", "human")
+    assert "aileron.signing.key_id" not in denied["payload"]

@@ -1,17 +1,20 @@
 """Notifications on a real desktop: shown, pressed, forged, withdrawn, flooded, and with a bus that hangs or ends."""
 
 import asyncio
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aileron_tui.alerts.notification import NotificationChannel
+from aileron_tui.cli.exit_codes import DENIED
 from tests.alerts.samples import sample_alert
 from tests.notifications.desktop_session import DesktopSession, running_desktop, wait_until
 
@@ -208,3 +211,39 @@ def test_a_service_that_ends_is_noticed_and_used_again(session: DesktopSession) 
         await until(lambda: operator.denied == ["act-1"])
 
     ran(case)
+
+
+def test_deny_ends_a_request_of_a_gate_and_is_in_its_history(session: DesktopSession, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    env = {**session.env, "AILERON_TUI_HOME": str(home)}
+    program = [sys.executable, "-m", "aileron_tui"]
+    call = [*program, "run", "send-draft", "--arg", "draft_id=r-12345", "--wait", "120"]
+
+    def said(*words: str) -> str:
+        return subprocess.run([*program, *words], env=env, capture_output=True, text=True, check=True).stdout
+
+    with ExitStack() as stack:
+        gate = stack.enter_context(ended([*program, "gate", "--port", "0"], env))
+        assert gate.stdout
+        assert gate.stdout.readline()
+        agent = stack.enter_context(ended(call, env))
+        wait_until(lambda: session.count() == 1, 60)
+        session.press("Deny")
+        assert agent.wait(30) == DENIED
+        wait_until(lambda: session.count() == 0)
+        (id_,) = set(re.findall(r"act-[0-9a-zA-Z-]+", said("history", "--json")))
+        shown = said("history", "show", id_)
+    assert "notification" in shown
+    assert "without a signature" in shown
+    assert said("history", "verify")
+
+
+@contextmanager
+def ended(command: list[str], env: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
+    """Runs a program until the block ends."""
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()

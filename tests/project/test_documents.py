@@ -66,6 +66,7 @@ RUN: dict[str, int | str] = {
     "aileron-tui setup mcp --client claude --name docs --url https://example.com/mcp": NO_TERMINAL,
     "aileron-tui setup mcp --client claude --name files --undo": NO_TERMINAL,
     "aileron-tui doctor --start-servers": 0,
+    "aileron-tui doctor --alerts": 0,
     "aileron-tui rules add allow --agent mcp-files --server files --tool read_file --definition pinned --for 30d": (
         NO_TERMINAL
     ),
@@ -88,10 +89,16 @@ RUN: dict[str, int | str] = {
     "aileron-tui history head": 0,
     "aileron-tui history verify": 0,
     "aileron-tui key init": 0,
+    "aileron-tui key security-key add --name blue": NO_TERMINAL,
+    "aileron-tui key security-key add --name laptop --page": NO_TERMINAL,
+    "aileron-tui key security-key list": 0,
+    "aileron-tui key security-key remove blue": NO_TERMINAL,
     "aileron-tui lint manifests/": 0,
     "aileron-tui lint manifests/mcp": 0,
     "aileron-tui preview write_file --mcp files --arg path=plan.txt --arg content=later": 5,  # it is not set up
     "aileron-tui preview send-draft --arg draft_id=r-12345 --demo": 0,
+    "aileron-tui prompt": NO_TERMINAL,
+    "aileron-tui prompt --once --plain": NO_TERMINAL,
     "aileron-tui result ID --wait 60": 1,  # no gate is running
     "aileron-tui run send-draft --arg draft_id=r-12345 --wait 60": 75,  # nobody answers, so it still waits
 }

@@ -109,6 +109,17 @@ def test_extensions_of_the_deadline_are_shown(names: Json, words: str) -> None:
     assert shown_in_ledger({"entries": [], "extended_by": names}).extended == words
 
 
+def test_alerts_are_shown() -> None:
+    shown: JsonObject = {"kind": "prompt.shown", "time": "2026-05-12T10:00:00.000000Z", "body": {"alerted": "console"}}
+    fell_back: JsonObject = {
+        "kind": "surface.fell_back",
+        "time": "2026-05-12T10:01:00.000000Z",
+        "body": {"from": "console", "to": "webhook", "reason": "nobody reacted for 60 s"},
+    }
+    words = "console, then webhook after 1.0 min (nobody reacted for 60 s)"
+    assert shown_in_ledger({"entries": [shown, fell_back]}).alerted == words
+
+
 @pytest.mark.parametrize("entries", [None, 5, [], [None], [{}], [{"kind": "request.made", "body": []}]])
 def test_entries_that_make_no_sense_show_nothing(entries: Json) -> None:
     assert shown_in_ledger({"entries": entries}).inputs == ()

@@ -14,6 +14,7 @@ COMMANDS = {
     "approve": "approve a waiting request",
     "deny": "deny a waiting request",
     "prompt": "answer waiting requests one at a time, in any terminal",
+    "page": "open the gate's page in a browser",
     "watch": "print requests as they arrive, change and end",
     "history": "show, search, verify and export the history",
     "agent": "add, list and revoke agents and their tokens",

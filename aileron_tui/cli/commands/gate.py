@@ -19,6 +19,7 @@ from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, ListenAddress
 from aileron_tui.gate.server import run as serve
+from aileron_tui.page.offer import make_page
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.embedded_gate import gate_setup
 from aileron_tui.surface.gate_channels import gate_channels
@@ -63,7 +64,16 @@ async def _serve(setup: GateSetup, address: ListenAddress, log: GateLog, floor: 
     gate = Gate(setup)
     gate.use_channels(gate_channels(gate, setup.config))
     async with floor.following(gate) if floor else nullcontext():
-        await serve(gate, setup.data, address, output=sys.stdout, gate_log=log, own_process=True, doors=claude_routes)
+        await serve(
+            gate,
+            setup.data,
+            address,
+            output=sys.stdout,
+            gate_log=log,
+            own_process=True,
+            doors=claude_routes,
+            page=make_page,
+        )
 
 
 def has_terminal() -> bool:

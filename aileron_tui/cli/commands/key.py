@@ -157,8 +157,8 @@ def _described(name: str, key: key_store.StoredKey | None, approver: Approver | 
     if public is None:
         raise NoKey(f"no key named {name}")
     protection = key.protection if key else "not on this machine"
-    if isinstance(public, SecurityKey):
-        protection = "security key or passkey"
+    if isinstance(public, SecurityKey) and approver:
+        protection = f"security key, {security_keys.copies(approver)}"
     if key is None and approver and approver.insecure:
         protection = key_store.INSECURE
     return {

@@ -7,9 +7,10 @@ from typing import Final
 from textual.content import Content
 
 from aileron_tui.console.render import MUTED, WARNING, foreign_short, trusted
-from aileron_tui.console.widgets.prompt_words import connector_fields, sends_only_inputs
+from aileron_tui.console.widgets.prompt_words import connector_fields
 from aileron_tui.core.lookalikes import ordinary_addresses, remarks
 from aileron_tui.core.prompt import NOT_AVAILABLE, not_shown, unavailable_line
+from aileron_tui.core.prompt_facts import sends_only_inputs
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.skeletons import KnownNames

@@ -9,6 +9,7 @@ from aileron_tui.console.widgets.prompt_sections import Block, Section, section
 from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.daemon_kinds import FILLED_IN, OPENCODE, TOLD_BY_OPENCODE
 from aileron_tui.core.prompt import AGENT_SENT, READ_BY_GATE, sent_origin, told_origin
+from aileron_tui.core.prompt_facts import rows_by_origin, sends_only_inputs
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.step_rows import step_rows
@@ -35,7 +36,7 @@ class PromptContent:
     def run_line_is_optional(self) -> bool:
         """Whether the line about what would run may stay unread: one step sends just what the agent sent."""
         prompt = self._request.prompt if self._request else None
-        return prompt is not None and prompt.risk.level is not RiskLevel.HIGH and words.sends_only_inputs(prompt)
+        return prompt is not None and prompt.risk.level is not RiskLevel.HIGH and sends_only_inputs(prompt)
 
     def texts(self) -> Iterator[str]:
         """Every value and every text, to be scanned for look-alikes."""
@@ -85,8 +86,8 @@ class PromptContent:
 def _sections(request: Request) -> dict[str, Section]:
     """Sorts values into fields and quotes."""
     prompt, old = request.prompt, request.edited_from
-    sent, filled = words.rows_by_origin(request, prompt)
-    old_sent, old_filled = words.rows_by_origin(request, old) if old else (None, None)
+    sent, filled = rows_by_origin(request, prompt)
+    old_sent, old_filled = rows_by_origin(request, old) if old else (None, None)
     old_rows = old.preview.rows if old and old.preview and not old.preview.unavailable else None
     old_steps = step_rows(old.steps, old.args) if old else None
     return {

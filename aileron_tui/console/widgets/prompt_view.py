@@ -30,6 +30,7 @@ from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.daemon_kinds import FILLED_IN
 from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.prompt_facts import preview_age
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import cells
@@ -391,7 +392,7 @@ class PromptView(CachedWidget, can_focus=True):
         if prompt is not self._title[0] or asks is not self._title[1]:
             self._title = (prompt, asks, words.title(request, asks=asks))
         self._line("prompt-title").show(self._title[2], time_left(request, self._now, self.size.width))
-        age, reserved = words.preview_age(request, self._now)
+        age, reserved = preview_age(request, self._now)
         if request is self._age[0] and age == self._age[1]:
             return
         self._age = (request, age)

@@ -1,7 +1,5 @@
 """The texts of a prompt: the question, the risk, and where each part comes from."""
 
-import re
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -11,34 +9,24 @@ from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WAR
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.prompt_sections import Block, row_lines
 from aileron_tui.core.call_kinds import NOT_RUN_HERE
-from aileron_tui.core.daemon_kinds import ACTION, OPENCODE, TOLD_BY_OPENCODE, split_by_origin
+from aileron_tui.core.daemon_kinds import ACTION, OPENCODE, TOLD_BY_OPENCODE
 from aileron_tui.core.prompt import READ_BY_GATE, ConnectorRef, Prompt, not_shown, sent_words, told_words
+from aileron_tui.core.prompt_facts import RISK_WORDS, asker_words, connectors, run_words, runs_connector, trust_warnings
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.resolved_step import short_name
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.step_rows import step_rows
-from aileron_tui.core.time_words import LONGEST_AGO, ago
-from aileron_tui.core.times import moment
-from aileron_tui.core.visible_text import LONGEST_CONVERTED, inline, quoted, short
+from aileron_tui.core.visible_text import LONGEST_CONVERTED, inline, short
 
-_RISKS: Final = {
-    RiskLevel.LOW: ("○ low risk", MUTED),
-    RiskLevel.NORMAL: ("● normal risk", STRONG),
-    RiskLevel.HIGH: ("▲ high risk", DANGER),
-}
+_RISK_STYLES: Final = {RiskLevel.LOW: MUTED, RiskLevel.NORMAL: STRONG, RiskLevel.HIGH: DANGER}
 # A well-behaved source never reaches these lengths; the raw view shows everything.
 _MAX_NAME: Final = 80
 _MAX_SENTENCE: Final = 400
 _MAX_HASH: Final = 26
-_SHORT_HASH: Final = 8
 _WIDEST_MARK: Final = 12
-_KNOWN_SIGNATURES: Final = ("signed", "unsigned")
 _HOW_TO_RETRY: Final = ", or press r to try again"
 _HOW_TO_SEE_ALL: Final = "; press v to see everything the daemon sent"
-_UNCERTAIN_CONNECTOR: Final = "it is unclear who made this connector"
 _NOT_GIVEN: Final = "not given"
-_SINGLE_WORD: Final = re.compile(r'[^\s"·]+')
 _FOLDED: Final = "▸ "
 _OPENED: Final = "▾ "
 
@@ -58,8 +46,10 @@ def title(request: Request, *, asks: bool = True) -> Content:
 
 def risk(prompt: Prompt) -> Content:
     """The risk level and its reason."""
-    words, style = _RISKS[prompt.risk.level]
-    return Content.assemble(trusted(words, style), "  ", foreign_short(prompt.risk.reason, _MAX_SENTENCE, MUTED))
+    level = prompt.risk.level
+    return Content.assemble(
+        trusted(RISK_WORDS[level], _RISK_STYLES[level]), "  ", foreign_short(prompt.risk.reason, _MAX_SENTENCE, MUTED)
+    )
 
 
 def caution_lines(request: Request, now: datetime) -> Content:
@@ -83,11 +73,6 @@ def sent_heading(request: Request, *, has_fields: bool) -> Content:
         trusted(nothing, MUTED),
         trusted(edited, WARNING),
     )
-
-
-def rows_by_origin(request: Request, prompt: Prompt) -> tuple[Sequence[Row], Sequence[Row]]:
-    """The rows of this prompt of a request that the agent sent, and those that a daemon filled in."""
-    return split_by_origin(prompt.kind, prompt.args, prompt.inputs) if request.daemon else (prompt.inputs, ())
 
 
 def fetched_heading(request: Request, *, brief: bool = False) -> Content:
@@ -132,20 +117,6 @@ def unavailable(request: Request) -> Content:
     )
 
 
-def asker_words(prompt: Prompt) -> str:
-    """Who asks: the name of the agent's token, then what the agent says about itself. A daemon knows only the latter.
-
-    What the agent calls itself is in quotes that it cannot close, and so is a folder that could be taken for more.
-    """
-    says = prompt.says if len(prompt.says) <= LONGEST_CONVERTED else short(prompt.says, LONGEST_CONVERTED)
-    folder = prompt.asker.folder
-    if len(folder) <= LONGEST_CONVERTED and not _SINGLE_WORD.fullmatch(folder):
-        folder = quoted(folder)
-    claims = (quoted(says) if says else "", f"in {folder}" if prompt.asker.folder else "")
-    claim = " ".join(part for part in claims if part)
-    return " · ".join(part for part in (prompt.agent, f"says it is {claim}" if claim else "") if part)
-
-
 def asker_line(prompt: Prompt, *, opened: bool) -> Field:
     """The line that says who asks."""
     words = asker_words(prompt)
@@ -167,28 +138,13 @@ def asker_details(request: Request) -> tuple[Field, ...]:
     return tuple(Field(label, _clipped(value)) for label, value in found if value)
 
 
-def run_words(prompt: Prompt) -> str:
-    """What would run: op, connector, signature, and the start of the connector's hash."""
-    connector, steps = prompt.connector, prompt.steps
-    name = f"{short_name(connector.name)} {connector.version}".strip()
-    about = (name, connector.trust, connector.hash.rpartition(":")[2][:_SHORT_HASH])
-    op = steps[0].op if len(steps) == 1 else f"{len(steps)} steps" if steps else ""
-    return " · ".join(part for part in (op, *(about if len(_connectors(prompt)) == 1 else ())) if part)
-
-
 def run_line(prompt: Prompt, *, opened: bool) -> tuple[Field, ...]:
     """The line that says what would run; none if the request uses no connector."""
     words = run_words(prompt)
     heading = _foldable("would run", opened=opened)
-    return (Field(heading, _clipped(words), "" if words else _NOT_GIVEN, heading=True),) if _runs(prompt) else ()
-
-
-def _runs(prompt: Prompt) -> bool:
-    return prompt.kind not in NOT_RUN_HERE and (prompt.kind == ACTION or bool(prompt.connector.name))
-
-
-def _connectors(prompt: Prompt) -> list[ConnectorRef]:
-    return list(dict.fromkeys([prompt.connector, *(step.connector for step in prompt.steps)]))
+    return (
+        (Field(heading, _clipped(words), "" if words else _NOT_GIVEN, heading=True),) if runs_connector(prompt) else ()
+    )
 
 
 def _foldable(heading: str, *, opened: bool) -> str:
@@ -197,7 +153,7 @@ def _foldable(heading: str, *, opened: bool) -> str:
 
 def must_show_details(prompt: Prompt) -> bool:
     """Whether the line about what would run leaves out something to know: a warning, or another connector."""
-    return len(_connectors(prompt)) > 1 or any(field.warnings for field in connector_fields(prompt))
+    return len(connectors(prompt)) > 1 or any(field.warnings for field in connector_fields(prompt))
 
 
 def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
@@ -205,9 +161,9 @@ def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
 
     Of several steps, this is the connector of the first one. The rows of the section name the others.
     """
-    if not _runs(prompt):
+    if not runs_connector(prompt):
         return ()
-    connector, *others = _connectors(prompt)
+    connector, *others = connectors(prompt)
     op = (Field("Op", _clipped(prompt.steps[0].op)),) if len(prompt.steps) == 1 else ()
     name = f"{connector.name} {connector.version}".rstrip()
     digest = short(connector.hash, _MAX_HASH) if connector.hash else None
@@ -221,12 +177,11 @@ def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
 
 
 def _signature_field(label: str, connector: ConnectorRef) -> Field:
-    certain = not connector.trust or connector.trust.startswith(_KNOWN_SIGNATURES)
     return Field(
         label,
         _clipped(connector.trust),
         "" if connector.trust else _NOT_GIVEN,
-        warnings=() if certain else (_UNCERTAIN_CONNECTOR,),
+        warnings=trust_warnings(connector),
     )
 
 
@@ -243,7 +198,7 @@ def long_texts(request: Request) -> tuple[Block, ...]:
         ("Preview unavailable", preview.unavailable if preview else "", _MAX_SENTENCE),
         ("Connector", connector, _MAX_SENTENCE),
         ("Would run", run_words(prompt), _MAX_SENTENCE),
-        *(("Signature", other.trust, _MAX_SENTENCE) for other in _connectors(prompt)[1:]),
+        *(("Signature", other.trust, _MAX_SENTENCE) for other in connectors(prompt)[1:]),
         *(("Caution", caution.text, _MAX_SENTENCE) for caution in request.cautions),
     )
     rows = [
@@ -254,34 +209,7 @@ def long_texts(request: Request) -> tuple[Block, ...]:
     return (Block("Cut off above, here in full", row_lines(rows), "one line each", is_list=True),) if rows else ()
 
 
-def sends_only_inputs(prompt: Prompt) -> bool:
-    """Whether one step would run, and sends exactly what the agent sent, each value under its own name.
-
-    A value under another name does not count: the agent could send it to hide a fixed value of the manifest.
-    """
-    return len(prompt.steps) <= 1 and not step_rows(prompt.steps, prompt.args)
-
-
 def _clipped(text: str) -> str | None:
     if len(text) <= _MAX_SENTENCE:
         return text or None
     return short(text, _MAX_SENTENCE)
-
-
-def preview_age(request: Request, now: datetime) -> tuple[str, int]:
-    """How long ago the preview was fetched, and the room to reserve for it, so that nothing moves when it grows.
-
-    A daemon fetches the preview once, before it asks. If a gate does not say when it fetched the preview, it was after
-    the agent asked. Nobody knows how old a preview is that the agent told.
-    """
-    preview = request.prompt.preview
-    if request.fetching or preview is None or preview.unavailable or preview.told_by:
-        return "", 0
-    fetched = request.fields.get("previewed_at")
-    known = isinstance(fetched, str) and bool(fetched) and not request.daemon
-    prefix = "before asking, " if request.daemon else "" if known else "at most "
-    try:
-        age = ago((now - moment(str(fetched) if known else request.requested_at)).total_seconds())
-    except ValueError:
-        return "at an unknown time", 0
-    return f"{prefix}{age}".replace("at most just", "just"), len(prefix) + LONGEST_AGO

@@ -19,11 +19,10 @@ from aileron_tui.core.jsontext import Json, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.times import moment, timestamp, utc_now
+from aileron_tui.core.times import moment, utc_now
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.file_names import FILE
-from aileron_tui.ledger.first_entry import first_hash
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.recorded_decision import decision_of
@@ -31,10 +30,10 @@ from aileron_tui.ledger.request_status import ANSWERED, DaemonReport, RequestSta
 from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft, LedgerView
 from aileron_tui.runtime.daemon.audit_answers import LONGEST_ID, AuditAnswer, audit_answers
 from aileron_tui.runtime.daemon.times import utc_time
+from aileron_tui.runtime.signed_key_changes import signed_enrolment
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.security_key import SecurityKey
-from aileron_tui.signing.signed_key_changes import LedgerPlace, signed_enrolment
 
 DELIVERY_TIME: Final = timedelta(seconds=30)
 """How long after an answer the daemon's lists and reports may still be from before the answer."""
@@ -85,17 +84,25 @@ class DaemonLedger:
         with self._reader_lock:
             return self._reader.head().hash
 
-    def record_requests(self, requests: Sequence[Request], surface: str) -> set[str]:
+    def record_requests(
+        self, requests: Sequence[Request], surface: str, first_alert: JsonObject | None = None
+    ) -> set[str]:
         """Records that these requests are waiting and were shown, unless that is already recorded.
 
+        `first_alert` says who is alerted first to those that are new.
         Returns the ids of those that were answered a moment ago: if they are still waiting later, record them then.
         """
         postponed: set[str] = set()
-        self._append(lambda view: self._request_drafts(view, requests, surface, postponed))
+        self._append(lambda view: self._request_drafts(view, requests, surface, first_alert or {}, postponed))
         if len(self._shown) > _MOST_SHOWN:
             self._shown.clear()
         self._shown.update((request.id, request.digest) for request in requests if request.id not in postponed)
         return postponed
+
+    def record_alert(self, id_: str, *, before: str, to: str, reason: str) -> None:
+        """Records that a surface was alerted to a waiting request, unless the last alert in this ledger says so."""
+        body: JsonObject = {"from": before, "to": to, "reason": reason}
+        self._append(lambda view: self._alert_drafts(view, id_, body))
 
     def record_decision(self, id_: str, envelope: JsonObject) -> None:
         """Records a signed decision; raises InvalidTransition if the request was answered before."""
@@ -198,18 +205,13 @@ class DaemonLedger:
         known = approvers.get(public.fingerprint)
         if not isinstance(public, SecurityKey) or (known and not known.revoked):
             return
-        place = LedgerPlace(first_hash(view), view.head().hash, timestamp(self._clock()))
-        yield EntryDraft(
-            EntryKind.KEY_ENROLLED,
-            signed_enrolment(
-                approvers,
-                place,
-                self._key,
-                name=_unused(approver.name, approvers, public.line()),
-                public=public,
-                backup_eligible=approver.backup_eligible,
-                added_on=approver.added_on,
-            ),
+        yield signed_enrolment(
+            view,
+            _unused(approver.name, approvers, public.line()),
+            public,
+            self._key,
+            backup_eligible=approver.backup_eligible,
+            added_on=approver.added_on,
         )
 
     def _revocation_draft(self, view: LedgerView) -> Iterator[EntryDraft]:
@@ -219,7 +221,12 @@ class DaemonLedger:
             yield EntryDraft(EntryKind.KEY_REVOKED, approvers.revocation(fingerprint))
 
     def _request_drafts(
-        self, view: LedgerView, requests: Sequence[Request], surface: str, postponed: set[str]
+        self,
+        view: LedgerView,
+        requests: Sequence[Request],
+        surface: str,
+        first_alert: JsonObject,
+        postponed: set[str],
     ) -> Iterator[EntryDraft]:
         for request in {request.id: request for request in requests if 0 < len(request.id) <= LONGEST_ID}.values():
             known = view.standing(request.id)
@@ -227,7 +234,7 @@ class DaemonLedger:
             if known is None:
                 yield EntryDraft(EntryKind.REQUESTED, self._request_body(request), request.id)
                 yield from _preview(request)
-                yield shown
+                yield replace(shown, body=shown.body | first_alert)
                 continue
             if known.state is not RequestState.PENDING:
                 if not _may_wait(known):
@@ -238,6 +245,17 @@ class DaemonLedger:
                 yield EntryDraft(EntryKind.TOLD, DaemonReport(RequestState.PENDING).body(), request.id)
             if not self._was_shown(view, request):
                 yield shown
+
+    @staticmethod
+    def _alert_drafts(view: LedgerView, id_: str, body: JsonObject) -> Iterator[EntryDraft]:
+        known = view.standing(id_)
+        if known is None or known.state is not RequestState.PENDING:
+            return
+        names = {EntryKind.SHOWN: "alerted", EntryKind.FELL_BACK: "to"}
+        entries = [(entry.kind, entry.body) for entry in view.of_request(id_)]
+        alerted = [body.get(names[EntryKind(kind)]) for kind, body in entries if kind in names]
+        if body["to"] != next(filter(None, reversed(alerted)), None):
+            yield EntryDraft(EntryKind.FELL_BACK, body, id_)
 
     def _is_recent(self, view: LedgerView, id_: str) -> bool:
         """Whether the last entry about a request is so recent that others may not know of it yet."""

@@ -1,0 +1,73 @@
+"""Opens the page in the system's browser, without its code in the arguments of any process.
+
+Other users, and programs of this user, can see the arguments of a process. So the browser is given the name of a
+private file, which leads it to the page. The file is removed when its code has expired.
+"""
+
+import html
+import os
+import secrets
+import sys
+import time
+import webbrowser
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.files.paths import paths
+from aileron_tui.files.private_files import private_folder, write_private
+
+CODE_SECONDS: Final = 30
+
+_FILE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={url}">
+<title>Opening the page</title>
+</head>
+<body><p><a href="{url}">Open the page</a></p></body>
+</html>
+"""
+
+
+def has_browser() -> bool:
+    """Whether there is a browser that opens a window, not one that takes over the terminal."""
+    is_linux = not sys.platform.startswith(("darwin", "win"))
+    has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    if is_linux and not has_screen:
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+def open_in_browser(
+    url: str,
+    opens: Callable[[str], bool] = webbrowser.open,
+    wait: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Opens the page through a private file and removes it when its code has expired; returns whether that worked."""
+    folder = private_folder(paths().data / "page")
+    _remove_left_over(folder)
+    file = folder / f"open-{secrets.token_hex(8)}.html"
+    try:
+        write_private(file, _FILE.format(url=html.escape(url)).encode())
+        if not opens(file.as_uri()):
+            return False
+        wait(CODE_SECONDS)
+    finally:
+        file.unlink(missing_ok=True)
+    return True
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Removes the files of commands that were killed. Their codes have expired."""
+    for file in folder.glob("open-*.html"):
+        with suppress(OSError):
+            if file.lstat().st_mtime < time.time() - CODE_SECONDS:
+                file.unlink()

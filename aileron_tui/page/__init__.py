@@ -1,0 +1,1 @@
+"""The web page that a gate serves on this machine."""
