@@ -2,10 +2,14 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import confirmation, source_options
 from aileron_tui.cli.output import print_json, print_lines, write
+from aileron_tui.cli.page_opening import CODE_SECONDS, has_browser, open_in_browser
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import SECURITY_KEY
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from aileron_tui.surface.security_key_registration import RegisteredKey
 
 _KEY: Final = "the key to sign with; required if there are several"
+_CLOSING_SECONDS: Final = 2.0
 _NONE_LEFT: Final = 'high_risk is "key", so nothing at high risk can be approved until you add one'
 
 
@@ -87,15 +92,34 @@ def _registered_on_page(name: str, key: UnlockedKey) -> "RegisteredKey":
 
     with PageClient(discover(), key) as client:
         code = client.page_code(name)
-        write(sys.stderr, "Open this address in a browser on this machine within 30 seconds:", f"  {inline(code.url)}")
         found = None
-        while found is None:
-            found = client.registered_passkey(code.enrolment)
+        with _opened(code.url):
+            while found is None:
+                found = client.registered_passkey(code.enrolment)
     registered = RegisteredKey(found.public, found.backup_eligible)
     write(sys.stderr, f"Registered {found.public.fingerprint}", f"  {copies(registered)}")
     if ask_line(f"Let it approve as {name}? [y/N]").lower() not in ("y", "yes"):
         raise confirmation.NotDecided("nothing was added")
     return registered
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[None]:
+    """Opens the page in the browser until the block ends, or prints its address if there is no browser."""
+    if not has_browser():
+        ask = f"Open this address in a browser on this machine within {CODE_SECONDS} seconds. It works once."
+        write(sys.stderr, ask, f"  {inline(url)}")
+        yield
+        return
+    write(sys.stderr, f"Opening {inline(url.partition('#')[0])} in your browser. Press ctrl+c to cancel.")
+    done = Event()
+    browser = Thread(target=open_in_browser, args=(url,), kwargs={"wait": done.wait}, daemon=True)
+    browser.start()
+    try:
+        yield
+    finally:
+        done.set()
+        browser.join(_CLOSING_SECONDS)  # removes its file
 
 
 def _list(*, as_json: bool) -> None:

@@ -11,11 +11,13 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.surface_words import answer_words
+from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import short
-from aileron_tui.surface.answer_delivery import Answer, Delivery, answer_statement, deliver
+from aileron_tui.surface.answer_delivery import Answer, Delivery, DeliveryRefusal, answer_statement, deliver
 from aileron_tui.surface.answered_row import AnsweredRows
 from aileron_tui.surface.batch_summary import summarize
-from aileron_tui.surface.board import Tone
+from aileron_tui.surface.board import Pill, Tone, approved_pill
 from aileron_tui.surface.equal_approvals import EqualApprovals
 from aileron_tui.surface.held_approval import HeldApproval, HeldApprovals, Stoppable, is_outdated
 from aileron_tui.surface.marked_requests import hidden_marked, ready_marked
@@ -35,6 +37,14 @@ _MOST_MARKED: Final = 500
 _CHANGED: Final = "the request changed before your answer was sent: look again"
 
 
+@dataclass(frozen=True, slots=True)
+class RefusedEdit:
+    """The changes of an edited call that its source did not accept, and why."""
+
+    edits: JsonObject
+    why: str
+
+
 class AnswerFlow:
     """The answers of one console. Answers are sent by the app, so that this continues when a screen closes.
 
@@ -49,6 +59,7 @@ class AnswerFlow:
         self._held = HeldApprovals()
         self._redraw_timer: Stoppable | None = None
         self._edits_being_sent: dict[str, Answer] = {}
+        self._refused_edits: dict[str, RefusedEdit] = {}
         self.edited: Answer | None = None
         self.reading = ReadingTime(port.settings.fastest_reading)
         self._hasty: tuple[str, HastyReading] | None = None
@@ -120,6 +131,11 @@ class AnswerFlow:
     def deny(self) -> None:
         """Denies the request that is shown and the others of its row, without an undo window: nothing runs."""
         self._deny(self._answers(Verdict.DENY))
+
+    def deny_request(self, request: "Request", reason: str) -> None:
+        """Denies a request that need not be on screen, unless it is being answered."""
+        if is_open(self._board, request.key):
+            self._send(Answer(request, Verdict.DENY, reason))
 
     def deny_with_reason(self) -> None:
         """Asks for a reason, then denies the request that is shown."""
@@ -233,6 +249,7 @@ class AnswerFlow:
         """Call after events from a source. Drops an edit or a held approval if its request ended or changed."""
         if self.edited and not self._board.is_waiting(self.edited.request.key):
             self.edited = None
+        self._refused_edits = {key: edit for key, edit in self._refused_edits.items() if self._board.is_waiting(key)}
         outdated = [held for held in self._held if is_outdated(self._board, held.answer)]
         for held in outdated:
             self._cancel(held)
@@ -284,10 +301,13 @@ class AnswerFlow:
             self._board.record_answer(delivery.answer.request)
             if delivery.answer.verdict is Verdict.APPROVE:
                 self._equal.record(delivery.answer.request)
-            self._board.set_pill(key, "running…" if delivery.answer.verdict is Verdict.APPROVE else "denied")
+            approved = delivery.answer.verdict is Verdict.APPROVE
+            self._board.show_pill(key, approved_pill(delivery.answer.request) if approved else Pill("denied"))
         else:
             self._board.clear_pill(key)
-            self._port.show_message(delivery.words, delivery.tone)
+            self._port.show_message(self._refusal_words(delivery), delivery.tone)
+            if edited is not None and edited.edits is not None:
+                self._refused_edits[key] = RefusedEdit(edited.edits, delivery.words)
             self._not_taken(delivery.answer.request.source)
         if summary := self._answered_rows.delivered(delivery):
             self._port.show_message(*summary)
@@ -295,6 +315,13 @@ class AnswerFlow:
             self._redraw_soon()
         else:
             self._redraw()
+
+    def _refusal_words(self, delivery: Delivery) -> str:
+        """Why an answer was not accepted; if somebody else was first, who that was."""
+        first = self._board.others.first(delivery.answer.request.key)
+        if first is None or delivery.refusal is not DeliveryRefusal.ANSWERED_ELSEWHERE:
+            return delivery.words
+        return f"{answer_words(first)}, before your answer arrived"
 
     # editing
 
@@ -304,12 +331,18 @@ class AnswerFlow:
         if request is None:
             return
         edits = self.edited.edits if self.edited and self.edited.request.key == request.key else None
-        self._dialogs.edit_inputs(request, edits, partial(self._fetch_edited, request))
+        refused = self._refused_edits.get(request.key) if edits is None else None
+        if refused:
+            edits = refused.edits
+        done = partial(self._fetch_edited, request)
+        self._dialogs.edit_inputs(request, edits, done, refused=refused.why if refused else "")
 
     def _fetch_edited(self, request: "Request", edits: JsonObject | None) -> None:
+        self._refused_edits.pop(request.key, None)
         if edits:
             self._board.set_pill(request.key, "fetching the edited call…", brief="fetching…")
-            self._port.redraw()
+        self._port.redraw()
+        if edits:
             self._port.run_blocking(_ANSWERS, request.source, partial(self._preview_edited, request, edits))
 
     def _preview_edited(self, request: "Request", edits: JsonObject) -> None:
@@ -323,14 +356,20 @@ class AnswerFlow:
             edited = replace(edited, edited_from=request.edited_from or request.prompt)
             answer = Answer(edited, Verdict.APPROVE, "", edits)
         except AileronError as error:
-            self._port.report(self._edit_failed, request, str(error))
+            self._port.report(self._edit_failed, request, RefusedEdit(edits, str(error)))
         else:
             self._port.report(self._show_edited, answer)
 
-    def _edit_failed(self, request: "Request", why: str) -> None:
+    def _edit_failed(self, request: "Request", refused: RefusedEdit) -> None:
+        """Keeps what was typed, so that it can be corrected in the form."""
         self._board.clear_pill(request.key)
-        self._port.show_message(why, Tone.BAD)
+        self._refused_edits[request.key] = refused
+        self._port.show_message(refused.why, Tone.BAD)
         self._port.redraw()
+
+    def refused_edit(self, key: str) -> bool:
+        """Whether an edit of this request was refused and is kept for the form."""
+        return key in self._refused_edits and self._board.is_waiting(key)
 
     def _show_edited(self, answer: Answer) -> None:
         self._board.clear_pill(answer.request.key)

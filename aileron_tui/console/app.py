@@ -10,17 +10,21 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
+from textual.screen import ModalScreen
 from textual.signal import Signal
 from textual.theme import Theme
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
+from aileron_tui.console.announcer import Announcer
 from aileron_tui.console.answer_flow import AnswerFlow
 from aileron_tui.console.count_words import held_words, waiting_words, words_while_locked
+from aileron_tui.console.daemon_alerts import DaemonAlerts, MakeChannels
 from aileron_tui.console.dialog_opener import ConsoleDialogs
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.keymap import checked_keymap
+from aileron_tui.console.presence_reporter import PresenceReporter
 from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
@@ -36,6 +40,7 @@ from aileron_tui.files.paths import bundled
 from aileron_tui.surface.agent_notices import NOTICES, AgentNotices
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
+from aileron_tui.surface.operator_presence import OperatorPresence
 from aileron_tui.surface.source import OperatorKey, Source, SourceSpec
 from aileron_tui.surface.source_listener import ConnectionState, SourceStatus
 
@@ -53,7 +58,7 @@ _PREPARE_DELAY: Final = 1.0
 _PREPARE_PAUSE: Final = 0.05
 _FRAME: Final = 1 / 60
 _MESSAGE_SECONDS: Final = 3
-_CHANGE_WITHOUT_REQUESTS: Final = frozenset({"snapshot", "unreadable", *NOTICES})
+_CHANGE_WITHOUT_REQUESTS: Final = frozenset({"snapshot", "unreadable", "reading", *NOTICES})
 _WHEEL: Final = (events.MouseScrollDown, events.MouseScrollUp)
 _INPUT: Final = (events.Key, events.MouseDown, events.Paste, *_WHEEL)
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
@@ -82,7 +87,7 @@ class Console(App[None]):
             """One queued message is enough, however often sources report."""
             return isinstance(message, Console.SourcesReported)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what it connects to, who answers, and what it is given
         self,
         upstreams: Sequence[SourceSpec],
         keys: OperatorKey,
@@ -90,6 +95,7 @@ class Console(App[None]):
         *,
         log_lines: Callable[[], Sequence[str]] | None = None,
         read_only: bool = False,
+        channels: MakeChannels | None = None,
     ) -> None:
         self.settings = settings or ConsoleSettings()
         super().__init__(driver_class=TerminalDriver, ansi_color=uses_terminal_colours(self.settings.theme))
@@ -100,13 +106,21 @@ class Console(App[None]):
         self.read_only = read_only
         self.log_lines = log_lines
         self.board = Board()
+        self.board.others.name = keys.name
         self.agent_notices = AgentNotices()
-        self.sources = SourceListeners(upstreams, keys, self._reported)
+        self.sources = SourceListeners(upstreams, keys, self._reported, self._source_connected)
         self.source_events: Signal[Sequence[SourceEvent]] = Signal(self, "source events")
         self.threads = SourceThreads()
         dialogs = ConsoleDialogs(self, self.settings, keys, self.arming)
         self.vaults = VaultUnlocking(self, dialogs)
         self.answers = AnswerFlow(self, dialogs, self.vaults.check)
+        self.announcer = Announcer(self)
+        self.presence = OperatorPresence()
+        order = self.settings.alert_order
+        self.daemon_alerts = DaemonAlerts(self, self.announcer, self.answers.deny_request, order, channels)
+        self._presence_reporter = PresenceReporter(
+            self, self.presence, self._is_request_covered, self.daemon_alerts.presence_changed
+        )
         self._main = MainScreen(self, self.answers, self.vaults)
         self._last_input = monotonic()
         self._loop_check: asyncio.TimerHandle | None = None
@@ -147,7 +161,7 @@ class Console(App[None]):
         self.set_keymap(self.keymap_in_use)
         self.app_resume_signal.subscribe(self, self._resumed)
         self.theme_changed_signal.subscribe(self, self._theme_changed)
-        self._show_title()
+        self.announcer.show_title()
         if self.is_locked:
             self._show_lock("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
@@ -179,12 +193,13 @@ class Console(App[None]):
 
         self.run_worker(work, thread=True, group="preparation", exit_on_error=False, description="character classes")
 
-    def on_unmount(self) -> None:
+    async def on_unmount(self) -> None:
         """Closes every connection. A held approval is not sent."""
         if self._loop_check:
             self._loop_check.cancel()
         self.threads.close()
         self.sources.stop()
+        await self.daemon_alerts.close()
 
     def leave(self) -> None:
         """Quits; asks first if requests are waiting or approvals are held. Quitting decides nothing."""
@@ -211,6 +226,9 @@ class Console(App[None]):
             self.leave()
 
     # events from sources
+
+    def _source_connected(self, source: Source) -> None:
+        self.daemon_alerts.connected(source)
 
     def _reported(self) -> None:
         self.post_message(self.SourcesReported())
@@ -242,11 +260,10 @@ class Console(App[None]):
         self.answers.board_changed()
         for sentence in self.agent_notices.receive(received):
             self.show_message(sentence, Tone.WARN)
-        reminders = sum(event.data.get("reminder") is True for event in received)
-        if new or reminders:
-            self._announce(len(new) or reminders)
+        self.announcer.receive(received, new)
+        self.daemon_alerts.receive(received, new)
         if status_changed or any(event.requests or event.name in _CHANGE_WITHOUT_REQUESTS for event in received):
-            self._show_title()
+            self.announcer.show_title()
             if self._lock_screen is not None:
                 self._lock_screen.show_waiting()
             if not self.answers.redraws_soon:
@@ -257,22 +274,12 @@ class Console(App[None]):
     def _status_changed(self, name: str, status: SourceStatus) -> None:
         if status.state is ConnectionState.LIVE:
             self.vaults.check(name)
+            self._presence_reporter.connected(name)
         else:
             self.board.source_lost(status.since, name)
 
-    def _announce(self, count: int) -> None:
-        """Rings the bell and sends a notification. Only a number goes into the escape sequence, never foreign text."""
-        if self.settings.bell:
-            self.bell()
-        if self.settings.notify:
-            words = waiting_words(count)
-            self._write_to_terminal(f"\x1b]9;aileron: {words}\x07\x1b]777;notify;aileron;{words}\x07")
-
-    def _show_title(self) -> None:
-        count = self.board.waiting_count
-        self._write_to_terminal(f"\x1b]0;{f'({count}) ' if count else ''}aileron\x07")
-
-    def _write_to_terminal(self, sequence: str) -> None:
+    def write_sequence(self, sequence: str) -> None:
+        """Writes an escape sequence to the terminal."""
         driver = running_driver(self)
         if driver and not self.is_headless:
             driver.write(sequence)
@@ -334,6 +341,16 @@ class Console(App[None]):
         """Calls `callback` on the loop; may be used from any thread."""
         self.call_later(callback, *values)
 
+    def request_shown(self, key: str) -> None:
+        """This request is on screen now, or none."""
+        self.presence.shown(key)
+        self._presence_reporter.update()
+
+    def _is_request_covered(self) -> bool:
+        """Whether a screen that is not about the request hides it, such as the history."""
+        above = self.screen_stack[1:2]
+        return any(not isinstance(one, ModalScreen) and not getattr(one, "SHOWS_REQUEST", False) for one in above)
+
     # the lock
 
     def lock(self, why: str = "Locked") -> None:
@@ -341,6 +358,7 @@ class Console(App[None]):
         self.clear_message()
         self.answers.take_back_all()
         self.keys.lock()
+        self._presence_reporter.update()
         self._show_lock(why)
 
     def _show_lock(self, why: str) -> None:
@@ -366,10 +384,13 @@ class Console(App[None]):
         """Notes every key, click, paste and turn of the wheel before it is handled."""
         if isinstance(event, _INPUT) and not event.is_forwarded:
             self._main.following.input_received()
+            self.presence.input_received()
             if not isinstance(event, _WHEEL):
                 self._last_input = monotonic()
                 self._input_received(event)
         await super().on_event(event)
+        if isinstance(event, _INPUT):
+            self._presence_reporter.update()
 
     def _input_received(self, event: events.Key | events.MouseDown | events.Paste) -> None:
         self.arming.input_delayed(monotonic() - event.time)
@@ -392,11 +413,15 @@ class Console(App[None]):
 
     def on_app_focus(self) -> None:
         """Disarms, because the click or key that brought the window to the front is not an answer."""
+        self.presence.window_focused()
+        self._presence_reporter.update()
         self.arming.focused()
         self._main.show_status()
 
     def on_app_blur(self) -> None:
         """Notes that the window is no longer in front."""
+        self.presence.window_blurred()
+        self._presence_reporter.update()
         self.arming.blurred()
 
     def _resumed(self, _: object) -> None:

@@ -33,15 +33,17 @@ class ConsoleDialogs:
     ) -> None:
         """Asks for confirmation before high risk is approved: by a key, the action's name, the passphrase or a touch.
 
-        The dialog names the recipients or targets again. A security key signs what `prepare` returns.
+        The dialog names the recipients or targets again, and says so if the call was edited. A security key signs what
+        `prepare` returns.
         """
         from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415
         from aileron_tui.console.screens.high_risk import LOW, strict_confirmation  # noqa: PLC0415
         from aileron_tui.console.widgets.target_lines import target_lines  # noqa: PLC0415
 
         prompt, height = request.prompt, self._app.size.height
-        question = trusted("⚠ High risk. Approve ", "bold $text-error") + foreign_line(prompt.action) + trusted("?")
-        title = "Approve with your passphrase"
+        what = "Approve the edited call of " if request.edited_from else "Approve "
+        question = trusted(f"⚠ High risk. {what}", "bold $text-error") + foreign_line(prompt.action) + trusted("?")
+        title = f"Approve {'the edited call ' if request.edited_from else ''}with your passphrase"
         confirm = strict_confirmation(self._settings, self._keys, prompt, question, title, height, prepare)
         if confirm is None:
             named = target_lines(prompt, low=height < LOW)
@@ -55,12 +57,17 @@ class ConsoleDialogs:
         self._app.push_screen(ReasonScreen(request.prompt.action, self._arming), done)
 
     def edit_inputs(
-        self, request: "Request", edits: JsonObject | None, done: Callable[[JsonObject | None], None]
+        self,
+        request: "Request",
+        edits: JsonObject | None,
+        done: Callable[[JsonObject | None], None],
+        *,
+        refused: str = "",
     ) -> None:
-        """Shows the form for the inputs, with the edits made so far."""
+        """Shows the form for the inputs, with the edits made so far; `refused` says why they were not accepted."""
         from aileron_tui.console.screens.edit import EditScreen  # noqa: PLC0415
 
-        self._app.push_screen(EditScreen(request, edits), done)
+        self._app.push_screen(EditScreen(request, edits, refused), done)
 
     def review_batch(
         self,

@@ -98,7 +98,7 @@ FIXED_KEYS: Final = (
     _key(S.TYPED_CONFIRM, "cancel", "escape", "cancel", "Go back.", _ANSWER, 1, "dismiss(False)"),
     _key(S.TYPED_CONFIRM, "submit", "enter", "confirm", "Confirm if the name is typed exactly.", _ANSWER, 2),
     _key(S.TOUCH, "cancel", "escape", "cancel", "Go back. Nothing is signed.", _ANSWER, 1),
-    _key(S.TOUCH, "submit", "enter", "continue", "Enter the PIN, or try again.", _ANSWER, 2),
+    _key(S.TOUCH, "submit", "enter", "use this PIN", "Use the PIN, or try again if the touch failed.", _ANSWER, 2),
     _key(S.REASON, "cancel", "escape", "cancel", "Go back. Nothing is denied.", _ANSWER, 1, "dismiss"),
     _key(S.REASON, "submit", "enter", "deny", "Deny the request with this reason.", _ANSWER, 2, armed=True),
     _key(S.EDIT, "submit", "ctrl+s", "review changes", "Show how the edited call differs.", _ANSWER, 1),
@@ -120,6 +120,8 @@ FIXED_KEYS: Final = (
     _key(S.RULE, "page_down", "pagedown", "page down", "Scroll down by one page.", _MOVE, runs="scroll_pages(1)"),
     _key(S.RULE, "page_up", "pageup", "page up", "Scroll up by one page.", _MOVE, runs="scroll_pages(-1)"),
     # passphrases, and the first run
+    _key(S.KEY_CONFIRM, "cancel", "escape", "cancel", "Go back. Nothing is confirmed.", _ANSWER, 1, "dismiss(False)"),
+    _key(S.KEY_CONFIRM, "submit", "enter", "confirm", "Confirm with the passphrase.", _ANSWER, 2),
     _key(S.LOCK, "submit", "enter", "unlock", "Unlock your key with the passphrase.", rank=1),
     _key(S.LOCK, "quit", "ctrl+q", "quit", "Quit at once.", rank=2, runs="app.quit", bound=False),
     _key(S.VAULT, "submit", "enter", "unlock", "Unlock the vault with the passphrase.", rank=1),

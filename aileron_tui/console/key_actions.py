@@ -42,6 +42,7 @@ class KeyScope(StrEnum):
     EDIT = "Edit form"
     BATCH = "Marked requests"
     RULE = "New rule"
+    KEY_CONFIRM = "Confirmation with the passphrase"
     LOCK = "Locked console"
     VAULT = "Vault passphrase"
     LOG = "Log"

@@ -53,6 +53,7 @@ class KeyState:
     vault_problem: str = ""
     has_rule: bool = True
     rule_ended: bool = False
+    has_command: bool = False
 
 
 def always_available(_: KeyState) -> str:
@@ -183,7 +184,9 @@ def no_raw_view(state: KeyState) -> str:
 
 
 def not_copyable(state: KeyState) -> str:
-    """The key copies the request's id and digest, or a whole text."""
+    """The key copies the request's id and digest, a whole text, or the command that an empty console shows."""
+    if state.has_command:
+        return ""
     if why := without_request(state):
         return why
     if not state.text_loaded:

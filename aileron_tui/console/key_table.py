@@ -305,7 +305,7 @@ ACTIONS: Final = (
         "copy",
         "y",
         "copy",
-        "Copy the id and the digest; in the raw view, the whole text.",
+        "Copy the id and the digest; in the raw view, the whole text; in an empty console, the command to try.",
         KeyGroup.LOOK,
         (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW),
         rank=14,

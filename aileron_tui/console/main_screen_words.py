@@ -19,6 +19,7 @@ from aileron_tui.surface.source import call_hint_of
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort
     from aileron_tui.console.widgets.reading_progress import Unread
+    from aileron_tui.core.call_hint import CallHint
     from aileron_tui.core.request import Request
 
 RULE_KEY: Final = "rule"
@@ -76,6 +77,7 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
         lockable=port.keys.lockable,
         has_log=port.log_lines is not None,
         vault_problem=vaults.problem(),
+        has_command=request is None and bool(command_to_try(port)),
     )
 
 
@@ -153,8 +155,10 @@ def header_notes(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlockin
     return tuple(words for words, applies in notes.items() if applies)
 
 
-def request_note(port: "ConsolePort", request: "Request | None", *, name_source: bool, brief: bool) -> Content | None:
-    """Which source the request comes from, if the list does not show it, and its pill.
+def request_note(
+    port: "ConsolePort", answers: AnswerFlow, request: "Request | None", *, name_source: bool, brief: bool
+) -> Content | None:
+    """Which source the request comes from, if the list does not show it, its pill, and a refused edit.
 
     Without a request it is how agents call the gate, if that is known.
     """
@@ -171,18 +175,33 @@ def request_note(port: "ConsolePort", request: "Request | None", *, name_source:
         room = _SHORT_REMARK if is_foreign and brief else cells(remark.words)
         shown = trusted(clip(Visible(remark.words), room), _TONES[remark.tone])
         parts.append(trusted("source says: ", MUTED) + shown if is_foreign else shown)
+    if answers.edited is None and answers.refused_edit(request.key):
+        again = hint("edit", port.keymap_in_use, label="opens it again").text
+        parts.append(trusted(f"your edit was refused; {again}", _TONES[Tone.WARN]))
     return trusted(" · ", MUTED).join(parts) if parts else None
+
+
+def command_to_try(port: "ConsolePort") -> str:
+    """The command that an empty console shows, which makes a request; "" if it shows none."""
+    known = _call_hint(port)
+    return known.command if known else ""
+
+
+def _call_hint(port: "ConsolePort") -> "CallHint | None":
+    """How an agent reaches a gate of this home, while the console is empty."""
+    if port.board.requests:
+        return None
+    return next(filter(None, (call_hint_of(port.source(name)) for name in port.statuses)), None)
 
 
 def _empty_note(port: "ConsolePort") -> Content | None:
     """What an empty console says if one of its sources is a gate of this home: how an agent reaches it."""
-    if port.board.requests:
+    known = _call_hint(port)
+    if known is None:
         return None
-    for name in port.statuses:
-        if known := call_hint_of(port.source(name)):
-            lines = [trusted("No requests waiting.", STRONG), trusted("Requests from agents appear here.", MUTED)]
-            lines += [_NOTHING, foreign_line(known.words, MUTED)]
-            if known.command:
-                lines += [_NOTHING, trusted("Try it in another terminal:", MUTED), foreign_line(known.command)]
-            return trusted("\n").join(lines)
-    return None
+    lines = [trusted("No requests waiting.", STRONG), trusted("Requests from agents appear here.", MUTED)]
+    lines += [_NOTHING, foreign_line(known.words, MUTED)]
+    if known.command:
+        copies = hint("copy", port.keymap_in_use, label="copies it").text  # it is too long to be selected on the screen
+        lines += [_NOTHING, trusted(f"Try it in another terminal ({copies}):", MUTED), foreign_line(known.command)]
+    return trusted("\n").join(lines)

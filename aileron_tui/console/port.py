@@ -86,6 +86,9 @@ class ConsolePort(Protocol):
     def redraw(self) -> None:
         """Shows the board as it is now."""
 
+    def request_shown(self, key: str) -> None:
+        """This request is on screen now, or none."""
+
     def show_message(self, words: str, tone: Tone = Tone.QUIET) -> None:
         """Shows a short message for a few seconds; replaces the previous one."""
 
@@ -135,9 +138,14 @@ class Dialogs(Protocol):
         """Asks why a request is denied."""
 
     def edit_inputs(
-        self, request: "Request", edits: "JsonObject | None", done: "Callable[[JsonObject | None], None]"
+        self,
+        request: "Request",
+        edits: "JsonObject | None",
+        done: "Callable[[JsonObject | None], None]",
+        *,
+        refused: str = "",
     ) -> None:
-        """Shows the form for the inputs, with the edits made so far."""
+        """Shows the form for the inputs, with the edits made so far; `refused` says why they were not accepted."""
 
     def review_batch(
         self,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Final
 
+from aileron_tui.core.alert_routing import AlertOrder
 from aileron_tui.core.values import dataclass
 
 THEMES: Final = ("aileron-dark", "aileron-light", "aileron-contrast", "aileron-plain")
@@ -30,3 +31,4 @@ class ConsoleSettings:
     fastest_reading: float = 100.0  # characters a second
     high_risk: str = "confirm"
     keymap: Mapping[str, str] = field(default_factory=dict)
+    alert_order: AlertOrder = AlertOrder()

@@ -12,6 +12,7 @@ from aileron_tui.surface.source_listener import ConnectionState, SourceListener,
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
     from aileron_tui.runtime.source_events import SourceEvent
+    from aileron_tui.surface.source import Source
 
 _THREADS: Final = 4
 _LONGEST_REASON: Final = 200
@@ -28,11 +29,19 @@ class SourceReport(NamedTuple):
 class SourceListeners:
     """The listeners of one or more sources. A source that cannot be reached does not delay the others.
 
-    `reported` is called from the threads of the listeners.
+    `reported` and `connected` are called from the threads of the listeners.
     """
 
-    def __init__(self, upstreams: Sequence[SourceSpec], keys: OperatorKey, reported: Callable[[], None]) -> None:
-        self.listeners = {upstream.name: SourceListener(upstream, keys, reported) for upstream in upstreams}
+    def __init__(
+        self,
+        upstreams: Sequence[SourceSpec],
+        keys: OperatorKey,
+        reported: Callable[[], None],
+        connected: "Callable[[Source], None] | None" = None,
+    ) -> None:
+        self.listeners = {
+            upstream.name: SourceListener(upstream, keys, reported, connected=connected) for upstream in upstreams
+        }
         names = self.listeners
         # A request's key is the source's name, a space and an id, so that no source can use the keys of another.
         if len(names) < len(upstreams) or (len(names) > 1 and not all(names)) or any(" " in name for name in names):

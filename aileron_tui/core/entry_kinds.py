@@ -12,6 +12,8 @@ class EntryKind(StrEnum):
     `DENIED_UNSIGNED` is a denial without a signature, given where no key is at hand. No approval can be like this.
     `HANDED_OVER` says that the agent's own program may execute a tool call now; its report of the outcome may follow.
     `UNASKED` says that a program reported a tool call that it had not asked about, in a session that asks otherwise.
+    `FELL_BACK` says that one more surface was alerted, and why. The first one is named in `SHOWN`, if there is such an
+    entry.
     `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 

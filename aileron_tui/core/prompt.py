@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from aileron_tui.core.call_kinds import NOT_RUN_HERE
+from aileron_tui.core.call_kinds import NOT_RUN_HERE, CallKind
 from aileron_tui.core.daemon_kinds import FILLED_IN, OPENCODE, TOLD_BY_OPENCODE, split_by_origin
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.formats import PROMPT_VERSION, version_of
@@ -40,6 +40,7 @@ NOT_AVAILABLE: Final = "n/a"
 PROXY: Final = "mcp-proxy"
 """The door that fetches previews from an MCP server by itself."""
 
+AGENT_SENT: Final = "agent sent"
 READ_BY_GATE: Final = "read by the gate"
 EDITED: Final = "edited: - as asked, + as approved"
 _LABEL_WIDTH: Final = 24
@@ -363,7 +364,7 @@ def _sections(prompt: Prompt, before: Prompt | None, *, daemon: bool = False) ->
     old_steps = step_rows(before.steps, before.args) if before and prompt.steps else None
     run = step_text(prompt.steps[0]) if len(prompt.steps) == 1 else f"{len(prompt.steps)} steps"
     return [
-        (Visible("agent sent"), paired(sent, old_sent)),
+        (Visible(inline(sent_words(prompt))), paired(sent, old_sent)),
         (Visible(FILLED_IN), paired(filled, old_filled)),
         (_origin(prompt), paired(shown, was if shown and was else None)),
         (Visible(f"would run {inline(run)}"), paired(steps, old_steps)),
@@ -385,6 +386,18 @@ def _origin(prompt: Prompt) -> Visible:
 def told_origin(prompt: Prompt) -> str:
     """Who told a preview that the gate did not fetch. Only the name of the agent's token is known for sure."""
     return f"told by {prompt.asker.agent or 'the agent'}"
+
+
+def sent_origin(prompt: Prompt) -> str:
+    """Who wrote the rows of the call. No agent writes the definition of a tool: its server does."""
+    return told_origin(prompt) if prompt.kind == CallKind.DEFINITION else AGENT_SENT
+
+
+def sent_words(prompt: Prompt) -> str:
+    """Where the rows of the call come from. It has foreign text."""
+    if prompt.kind != CallKind.DEFINITION:
+        return AGENT_SENT
+    return f"{told_origin(prompt)}: sent by the server {_word(prompt.connector.name)}"
 
 
 def told_words(prompt: Prompt, preview: PreviewResult) -> str:

@@ -24,6 +24,11 @@ RESUMING_LIFETIME: Final = timedelta(minutes=15)
 THE_DAEMON: Final = "the daemon"
 
 
+def request_key(source: str, id_: str) -> str:
+    """Identifies a request among those of all sources."""
+    return f"{source} {id_}" if source else id_
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One gated call. The surface builds the prompt itself, so `digest` covers what is shown, not the source's claim.
@@ -115,7 +120,7 @@ class Request:
     @property
     def key(self) -> str:
         """Identifies the request among those of all sources."""
-        return f"{self.source} {self.id}" if self.source else self.id
+        return request_key(self.source, self.id)
 
     def seconds_left(self, now: datetime) -> float:
         """The number of seconds until the request expires; 0 if its deadline cannot be parsed."""

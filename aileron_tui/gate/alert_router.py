@@ -8,6 +8,7 @@ the requests it was about are looked at again. `core/alert_routing.py` decides; 
 import asyncio
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from aileron_tui.core.alert_routing import (
@@ -36,7 +37,8 @@ START_SECONDS: Final = 3.0
 """How long after its start a gate waits for surfaces to connect again before it alerts anybody else."""
 
 _JUST_STARTED: Final = "the gate has just started"
-_BATCH: Final = 200
+_BATCH: Final = 100
+_CLOSE_SECONDS: Final = 2.0
 _MOST_STALE: Final = 1000
 _MOST_UNRECORDED: Final = 10_000
 _RETRY_SECONDS: Final = 5.0
@@ -83,7 +85,10 @@ class AlertRouter:
         self._settled_at = self._now() + START_SECONDS
 
     async def close(self) -> None:
-        """Takes back what the channels have sent."""
+        """Records what is not recorded yet, if the ledger lets it, and takes back what the channels have sent."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._record()
         await self._channels.close()
 
     # what happens to requests
@@ -153,18 +158,16 @@ class AlertRouter:
         first = self._due[0][0] if self._due else NEVER
         self._waits_until = min(first, self._record_at) if self._unrecorded else first
         seconds = None if self._waits_until == NEVER else self._waits_until - self._now()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
-        except TimeoutError:
-            pass
         self._woken.clear()
 
     def _taken(self) -> list[_Routed]:
         """The requests to look at now: those that are due, or all of them if other surfaces are there than before."""
         now, taken = self._now(), list[_Routed]()
         if self._everything or len(self._due) > 2 * len(self._routes) + _MOST_STALE:
-            self._due = [] if self._everything else [(routed.due, id_) for id_, routed in self._routes.items()]
+            self._due = [] if self._everything else self._live_due()
             heapq.heapify(self._due)
         if self._everything:
             self._everything, taken = False, list(self._routes.values())
@@ -177,6 +180,9 @@ class AlertRouter:
             routed.due = NEVER
         return taken
 
+    def _live_due(self) -> list[tuple[float, str]]:
+        return [(routed.due, id_) for id_, routed in self._routes.items() if routed.due != NEVER]
+
     async def _handle(self, batch: Sequence[_Routed]) -> None:
         """Takes the next step of each request that has one now. The steps to one surface are taken together."""
         steps: dict[str, list[tuple[_Routed, AlertRoute, AlertStep]]] = {}
@@ -188,7 +194,7 @@ class AlertRouter:
                 for routed, _, _ in found:
                     self._decide(routed, steps)
                 continue
-            taken = [routed for routed, route, step in found if routed.route is route and self._take(routed, step)]
+            taken = [routed for routed, route, step in found if self._take(routed, route, step)]
             if taken and surface in self._channels:
                 await self._channels.alert(surface, [routed.request for routed in taken])
         for routed, _, _ in (one for found in steps.values() for one in found):
@@ -204,9 +210,12 @@ class AlertRouter:
             routed.route = remaining(routed.route, absent)
             self._look_at(routed, step)
 
-    def _take(self, routed: _Routed, step: AlertStep) -> bool:
-        """Takes a step, unless the request was answered meanwhile."""
+    def _take(self, routed: _Routed, decided_on: AlertRoute, step: AlertStep) -> bool:
+        """Takes a step, unless the request was answered or somebody reacted while a channel was asked."""
         if self._routes.get(routed.request.id) is not routed:
+            return False
+        if routed.route is not decided_on:
+            self._look_at(routed, 0.0)
             return False
         if routed.first:
             self._note(routed, routed.first)
@@ -235,7 +244,7 @@ class AlertRouter:
             return step
         if now < self._settled_at < NEVER:
             step = min(step, self._settled_at - now)
-        return self._channels.recheck_seconds() if step == NEVER else step
+        return min(step, self._channels.recheck_seconds(routed.route.alerted))
 
     def _look_again(self, routed: _Routed) -> None:
         step = self._next(routed, self._absent())

@@ -73,6 +73,9 @@ PRESENCE: Final = RouteDocs(
 LIST: Final = RouteDocs("List the waiting requests, oldest first", replies=(_REQUESTS,))
 WATCH: Final = RouteDocs(
     "Watch requests as they arrive, change and end",
+    "First a `snapshot` with the waiting `items` and who reads them (`readers`), then `pending`, `updated`, `resolved` "
+    "(with `surface` and `by`, the name of the key), `reading` (`id`, `readers`) and `alert` (`id`, `surface`, "
+    "`reason`, and in `more` for how many other requests).",
     headers=("Last-Event-ID",),
     query=("surface",),
     replies=(_EVENTS,),
@@ -80,7 +83,8 @@ WATCH: Final = RouteDocs(
 SHOW: Final = RouteDocs("Get one request", replies=(ReplyDocs(200, "The request.", ref("Request")),))
 DECIDE: Final = RouteDocs(
     "Send a signed decision",
-    "The signature covers the digest of what was shown.",
+    "The signature covers the digest of what was shown. A security key or passkey signs the same bytes inside an "
+    'assertion. With `[policy] high_risk = "key"`, any other approval at high risk gets 403 `needs_security_key`.',
     body=body("approved", **_DECISION),
     replies=(
         ReplyDocs(200, "It counts.", record("id state", id=text(), state=text())),
@@ -174,7 +178,7 @@ HISTORY: Final = RouteDocs(
             "One page.",
             record(
                 "items next",
-                items=several(mapping("One request.")),
+                items=several(mapping("One request. `signed_by` is the name of the key that signed the answer.")),
                 next={"type": ["integer", "null"], "description": "The value of `before` for the next page."},
             ),
         ),

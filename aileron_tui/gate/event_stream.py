@@ -31,6 +31,11 @@ class Watchers:
         self._closed = False
 
     @property
+    def closed(self) -> bool:
+        """Whether all were disconnected, because the gate stops."""
+        return self._closed
+
+    @property
     def full(self) -> bool:
         """Whether the limit is reached."""
         return self._closed or len(self._subscriptions) >= self._limit
@@ -57,7 +62,7 @@ class EventStream(Response):
     """A response that lasts until the client disconnects, stops reading, or its session ends.
 
     `renew` returns whether the session is still valid. `convert` returns the events to send instead, and `only_views`
-    says that the watcher cannot answer. `watching` lasts as long as the stream, and `farewell` is sent at its end.
+    says that the watcher cannot answer. `watching` lasts as long as the stream. `farewell` returns what is sent last.
     """
 
     media_type = "text/event-stream"
@@ -72,7 +77,7 @@ class EventStream(Response):
         *,
         watching: AbstractContextManager[None] | None = None,
         only_views: bool = False,
-        farewell: bytes = b"",
+        farewell: Callable[[], bytes] = bytes,
     ) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
@@ -136,7 +141,7 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
             send_timeout.reschedule(None)
         send_timeout.reschedule(loop.time() + limits.send_seconds)
-        await send({"type": "http.response.body", "body": self._farewell, "more_body": False})
+        await send({"type": "http.response.body", "body": self._farewell(), "more_body": False})
 
 
 def sse_frame(event: FeedEvent) -> bytes:

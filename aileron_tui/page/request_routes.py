@@ -199,7 +199,7 @@ class RequestRoutes:
             lambda: self._sessions.renew(session),
             self._events.convert,
             watching=self._gate.presence.watching(session, session.name, SURFACE),
-            farewell=ENDED,
+            farewell=lambda: ENDED if watchers.closed or not self._sessions.renew(session) else b"",
         )
 
     # what the handlers share

@@ -57,6 +57,9 @@ DECIDE_SECONDS: Final = 150.0
 """How long the reply to a decision may take: the gate waits for ops that run on the same connector."""
 
 
+PRESENCE_SECONDS: Final = 5.0
+
+
 def connect_as_approver(found: FoundGate, transport: httpx.BaseTransport | None = None) -> HttpConnection:
     """A connection for an approver, through the gate's Unix socket if it has one; agents cannot keep that one busy."""
     own = bool(found.instance)
@@ -217,6 +220,15 @@ class ApproverClient:
         envelope = sign(now.extension(surface=self._surface, now=self._clock()), self._key)
         path = f"/v1/action-approvals/{_path_segment(request.id)}/extend"
         return self._read(self._ask("POST", path, {"envelope": envelope.fields()}).get("item"), request.id)
+
+    def report_presence(self, *, awake: bool, reading: str) -> None:
+        """Says whether somebody is at this surface, and the id of the request they read, "" if none.
+
+        Only for the session that is open: it must not need the key, which may be locked.
+        """
+        body: JsonObject = {"surface": self._surface, "awake": awake, "reading": reading or None}
+        if self._token:
+            self._connection.ask("POST", "/v1/approver/presence", body, headers=self._headers, seconds=PRESENCE_SECONDS)
 
     def decide(
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None

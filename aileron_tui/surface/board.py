@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.outcomes import QUIET, UNDER_WAY
 from aileron_tui.core.request import Request
 from aileron_tui.core.request_queue import (
@@ -26,10 +27,12 @@ from aileron_tui.core.request_queue import (
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.surface_words import FirstAnswer, answer_words, brief_place, reading_words
 from aileron_tui.core.time_words import local_time
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline, short
+from aileron_tui.surface.other_surfaces import OtherSurfaces
 from aileron_tui.surface.read_prompts import ReadPrompts
 from aileron_tui.surface.request_rows import RequestRows
 
@@ -81,6 +84,7 @@ _PILLS: Final = {
 } | {RequestState.PENDING: Pill("")}
 
 _NO_EFFECT: Final = Pill("no effect: nobody was waiting for the answer", Tone.WARN, "no effect")
+_NOT_FETCHED: Final = Pill("approved, waiting for its program", brief="approved")
 _ALLOWED_WITHOUT_END = Pill("allowed ✓, outcome not reported", brief="allowed ✓")
 
 
@@ -96,6 +100,7 @@ class Board:
     marked: set[str] = field(default_factory=set)
     answered_here: dict[str, str] = field(default_factory=dict)
     read_prompts: ReadPrompts = field(default_factory=ReadPrompts)
+    others: OtherSurfaces = field(default_factory=OtherSurfaces)
     filter: str = ""
     selected: str = ""
     has_reports: bool = False
@@ -120,6 +125,8 @@ class Board:
     def receive(self, source_events: Iterable["SourceEvent"]) -> list[str]:
         """Applies what the sources reported; returns the keys of requests that wait now and did not before."""
         self.has_reports = True
+        source_events = tuple(source_events)
+        self.others.receive(source_events)
         before = self.requests
         waits: dict[str, bool] = {}
         events: list[QueueEvent] = []
@@ -152,6 +159,7 @@ class Board:
         for key in waits.keys() - self.requests.keys():
             self._approved_since.pop(key, None)
         self.read_prompts.keep(self.requests)
+        self.others.keep(self.requests)
         self.marked = {key for key in self.marked if self.is_waiting(key)}
         if self.selected not in self.requests:
             self.selected = next(iter(self.listed), "")
@@ -159,6 +167,7 @@ class Board:
 
     def source_lost(self, since: str, source: str = "") -> None:
         """A source can no longer be reached."""
+        self.others.source_lost(source)
         self._apply(Lost(since, source))
 
     def _apply(self, *events: QueueEvent) -> None:
@@ -218,11 +227,18 @@ class Board:
             verb = "denied" if request.state is RequestState.DENIED else "allowed"
             outcome = "" if verb == "denied" else f": {pill.words}"
             return Pill(f"{verb} by a rule{outcome}", pill.tone, f"{verb} by a rule")
+        if (first := self.others.first(key)) and not request.state.decidable and not self._is_ours(request):
+            return _answered_elsewhere(request, first, pill)
         if request.state in _ANSWERED and not self._is_ours(request):
             denied_because = request.state is RequestState.DENIED and short(request.reason, _LONGEST_NOTE)
             words = f"answered elsewhere: {pill.words}{f': {denied_because}' if denied_because else ''}"
             return Pill(words, pill.tone, f"elsewhere: {pill.short}")
         return pill
+
+    def reading_elsewhere(self, key: str) -> tuple[str, ...]:
+        """Who is reading a request of this row at other surfaces, from the longest form to the shortest."""
+        waiting = (one for one in self.row(key) if self.is_waiting(one))
+        return reading_words(next(filter(None, map(self.others.readers, waiting)), ()))
 
     def _is_ours(self, request: Request) -> bool:
         """Whether the answer to exactly this prompt was given here."""
@@ -234,7 +250,7 @@ class Board:
     def _under_way(self, request: Request) -> Pill:
         """The state between an approval and its outcome, which a daemon may never report."""
         if not request.daemon:
-            return _PILLS[RequestState.RUNNING]
+            return approved_pill(request)
         if not request.reports_end:
             return _ALLOWED_WITHOUT_END
         since, now = self._approved_since.get(request.key), self.now()
@@ -339,6 +355,7 @@ class Board:
             self._approved_edits.pop(key, None)
             self.answered_here.pop(key, None)
         self.read_prompts.keep(self.requests)
+        self.others.keep(self.requests)
         return True
 
     @property
@@ -410,6 +427,23 @@ class Board:
             del self.answered_here[key]
             self._pills.pop(key, None)
             self._rows.pill_changed(key)
+
+
+def approved_pill(request: Request) -> Pill:
+    """What is shown once an approval is accepted. The gate does not run a tool call: its program fetches the answer."""
+    waits_for_program = request.prompt.kind in NOT_RUN_HERE and not request.daemon
+    return _NOT_FETCHED if waits_for_program else _PILLS[RequestState.RUNNING]
+
+
+def _answered_elsewhere(request: Request, first: FirstAnswer, pill: Pill) -> Pill:
+    """Who was first, and what became of the request since."""
+    who, where = answer_words(first), brief_place(first.surface)
+    if request.state is RequestState.DENIED:
+        reason = short(request.reason, _LONGEST_NOTE)
+        return Pill(f"{who}: {reason}" if reason else who, pill.tone, f"{where}: denied")
+    if pill == _NOT_FETCHED:
+        return Pill(f"{who}, waiting for its program", pill.tone, f"{where}: approved")
+    return Pill(f"{who}: {pill.words}", pill.tone, f"{where}: {pill.short}")
 
 
 def _update(request: Request) -> QueueEvent:

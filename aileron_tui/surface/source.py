@@ -125,6 +125,25 @@ def signable_rules(source: Source) -> RulesSignedElsewhere:
     raise AileronError("this source takes no rules of security keys")
 
 
+@runtime_checkable
+class TakesPresence(Protocol):
+    """A source that decides whom to alert, and so wants to know who is there."""
+
+    def report_presence(self, *, awake: bool, reading: str) -> None:
+        """Says whether somebody is at this surface, and the id of the request they read, "" if none."""
+
+
+@runtime_checkable
+class LeavesAlerts(Protocol):
+    """A source that alerts nobody itself, so that its surface does, and that records whom."""
+
+    first_alert: Callable[[], JsonObject]
+    """Called in any thread; returns what the entry about showing a request says about its first alert."""
+
+    def record_alert(self, id_: str, *, before: str, to: str, reason: str) -> None:
+        """Records that a surface was alerted to a request after another one, or raises an AileronError."""
+
+
 def call_hint_of(source: object) -> "CallHint | None":
     """How agents call a source, None if that is not known."""
     return source.call_hint if isinstance(source, CalledByAgents) else None

@@ -87,8 +87,11 @@ class SourceListener:
         key: OperatorKey,
         on_report: Callable[[], None],
         reconnecting: Reconnecting | None = None,
+        connected: Callable[[Source], None] | None = None,
     ) -> None:
+        """`connected` is called from the thread with each new connection, before anything is read from it."""
         self.name = spec.name
+        self._connected = connected
         self.kind = spec.kind
         self.status = SourceStatus()
         self.source: Source | None = None
@@ -159,6 +162,8 @@ class SourceListener:
 
     def _receive(self, key: "UnlockedKey") -> None:
         self.source = self._connect(key)
+        if self._connected is not None:
+            self._connected(self.source)
         for event in self.source.watch(self._last_event if self._reconnecting.resume else 0):
             if self._stop.is_set():
                 return

@@ -1,6 +1,8 @@
 """Security keys at the terminal: adding, listing and removing them, and touching one to approve at high risk."""
 
+import asyncio
 from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from fido2.hid import CtapHidDevice
@@ -9,6 +11,7 @@ from aileron_tui.cli import confirmation
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK
 from aileron_tui.core.decision import Verdict
 from aileron_tui.files.paths import paths
+from aileron_tui.page.base64url import from_base64url
 from aileron_tui.runtime.errors import NotAllowed
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.runtime.gate_discovery import discover
@@ -17,6 +20,7 @@ from aileron_tui.surface.key_enrolment import read_approvers
 from tests.cli.test_gate_commands import Home, gate
 from tests.cli.test_rules import PASSPHRASE, Terminal, at, terminal
 from tests.compiled import shared_cache
+from tests.page.served_page import Tab
 from tests.software_authenticator import SoftwareAuthenticator, Touch
 
 __all__ = ["terminal"]
@@ -196,3 +200,48 @@ def test_a_rule_by_names_is_signed_by_a_touch(terminal: Terminal, plug: Plug) ->
     (known,) = terminal.rules().values()
     assert known.signer.startswith("WEBAUTHN:")
     assert terminal.run("history", "verify") == OK
+
+
+class Browser:
+    """Registers a passkey on the page, as a person would who is asked to."""
+
+    def __init__(self, passkey: SoftwareAuthenticator) -> None:
+        self.passkey = passkey
+        self.said: list[str] = []
+
+    def open(self, url: str, wait: Callable[[float], object]) -> bool:
+        asyncio.run(self._register(url))
+        wait(30)
+        return True
+
+    async def _register(self, url: str) -> None:
+        address = urlsplit(url)
+        assert address.port
+        tab = Tab(address.port)
+        await tab.open(address.fragment.partition("=")[2])
+        asked = await tab.post("/page/enrolment/options")
+        challenge = from_base64url(asked.json()["publicKey"]["challenge"])
+        made = self.passkey.registration(challenge, origin=tab.origin)
+        self.said.append((await tab.post("/page/enrolment", made.json())).json()["message"])
+
+
+def test_a_passkey_is_added_through_the_page_once_it_is_confirmed(
+    served: Home, plug: Plug, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal, browser = at(served.folder, monkeypatch, capsys), Browser(SoftwareAuthenticator(backup_eligible=True))
+    monkeypatch.setattr("aileron_tui.cli.security_keys.has_browser", lambda: True)
+    monkeypatch.setattr("aileron_tui.cli.security_keys.open_in_browser", browser.open)
+    monkeypatch.setattr("aileron_tui.cli.security_keys.ask_line", terminal.line)
+    words = ("key", "security-key", "add", "--name", "laptop", "--page")
+    assert terminal.run(*words, answers=(PASSPHRASE, "n")) == FAILED
+    assert "nothing was added" in terminal.err
+    assert terminal.run(*words, answers=(PASSPHRASE, "y")) == OK, terminal.err
+    assert browser.said == ["Registered. Go back to the terminal to confirm it."] * 2
+    assert "may be copied to other devices of its owner" in terminal.out
+    assert "#" not in terminal.err  # the code is not printed
+    assert terminal.run(*LIST) == OK
+    assert "added in the browser" in terminal.out
+    assert terminal.run("history", "verify") == OK
+    id_ = waiting(terminal, "r-31007")
+    plug(SoftwareAuthenticator(credentials=browser.passkey.credentials[-1:]))  # a key that was enrolled in the browser
+    assert terminal.run("approve", id_, answers=(PASSPHRASE,)) == OK, terminal.err

@@ -82,6 +82,11 @@ class ScriptedGate(NoRules):
         self._number += 1
         self._events.put(SourceEvent(self._number, name, {}, items, self.name))
 
+    def publish(self, name: str, data: JsonObject) -> None:
+        """Sends an event that has no request."""
+        self._number += 1
+        self._events.put(SourceEvent(self._number, name, data, (), self.name))
+
     def report_health(self, problem: str) -> None:
         """Says why it cannot do its work, or with "" that it can."""
         self.problem = problem

@@ -95,6 +95,7 @@ class FakePort:
         self.keys: Any = None
         self.keymap_in_use: Mapping[str, str] = {}
         self.read_only = False
+        self.shown_key = ""
         self.is_locked = False
         self.log_lines: Callable[[], Sequence[str]] | None = None
         self.statuses: Mapping[str, Any] = {}
@@ -113,6 +114,9 @@ class FakePort:
 
     def answer_problem(self, request: Request | None = None) -> str:
         return "it is away" if request and request.id == "act-3" else ""
+
+    def request_shown(self, key: str) -> None:
+        self.shown_key = key
 
     def redraw(self) -> None:
         """Nothing is drawn."""
@@ -164,9 +168,14 @@ class FakeDialogs:
         done(self.reason)
 
     def edit_inputs(
-        self, request: Request, edits: JsonObject | None, done: Callable[[JsonObject | None], None]
+        self,
+        request: Request,
+        edits: JsonObject | None,
+        done: Callable[[JsonObject | None], None],
+        *,
+        refused: str = "",
     ) -> None:
-        del request, edits
+        del request, edits, refused
         done(None)
 
     def review_batch(

@@ -1,14 +1,17 @@
 """The locked console: it rings and counts on, and shows and answers nothing."""
 
+import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from aileron_tui.console.app import Console
-from aileron_tui.console.screens.lock import LockScreen
+from aileron_tui.console.screens.lock import LockScreen, PassphraseConfirmScreen
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface.board import Tone
@@ -37,9 +40,16 @@ class Lockable:
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the console writes to the terminal besides the screen, and `bell` for each bell."""
     found: list[str] = []
-    monkeypatch.setattr(Console, "_write_to_terminal", lambda _, sequence: found.append(sequence))
+    monkeypatch.setattr(Console, "write_sequence", lambda _, sequence: found.append(sequence))
     monkeypatch.setattr(Console, "bell", lambda _: found.append("bell"))
     return found
+
+
+async def read(app: Console, pilot: Pilot[None]) -> None:
+    """Reads the request to its end."""
+    while "● ready" not in shown(app):
+        await pilot.press("enter")
+        await pilot.pause(0.05)
 
 
 def count_on(app: Console) -> str:
@@ -169,3 +179,53 @@ async def test_ctrl_c_quits_at_once_when_nothing_waits() -> None:
     async with console(ScriptedGate()) as (app, pilot):
         await pilot.press("ctrl+c")
         await wait_until(pilot, lambda: not app.is_running)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@async_test
+async def test_an_approval_with_the_passphrase_can_be_cancelled(size: tuple[int, int]) -> None:
+    gate, high = ScriptedGate(request(1, Risk(RiskLevel.HIGH, "may send"))), replace(QUICK, high_risk="passphrase")
+    async with console(gate, high, size, keys=Lockable()) as (app, pilot):
+        await read(app, pilot)
+        await pilot.press("a")
+        await wait_until(pilot, lambda: isinstance(app.screen, PassphraseConfirmScreen))
+        assert "esc cancel" in shown(app)
+        await pilot.press(*"secret", "escape")
+        await wait_until(pilot, lambda: app.screen is app._main)
+        assert not app.is_locked
+        await pilot.press("d")
+        await wait_until(pilot, lambda: gate.decided == [("act-1", Verdict.DENY, "", None)])
+
+
+@async_test
+async def test_a_passphrase_that_is_checked_after_it_was_cancelled_confirms_nothing() -> None:
+    class Slow(Lockable):
+        let, checked = threading.Event(), threading.Event()
+
+        def unlock(self, passphrase: bytearray) -> None:
+            assert self.let.wait(20)
+            self.checked.set()
+
+    gate, keys = ScriptedGate(request(1, Risk(RiskLevel.HIGH, "may send"))), Slow()
+    async with console(gate, replace(QUICK, high_risk="passphrase"), keys=keys) as (app, pilot):
+        await pilot.press("a")
+        await wait_until(pilot, lambda: isinstance(app.screen, PassphraseConfirmScreen))
+        await pilot.press(*"secret", "enter")
+        await wait_until(pilot, lambda: "unlocking" in shown(app))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.screen is app._main)
+        keys.let.set()
+        await wait_until(pilot, keys.checked.is_set)
+        await app.workers.wait_for_complete()
+        assert gate.decided == []
+        assert app.answers.held_count == 0
+
+
+@async_test
+async def test_a_locked_console_cannot_be_unlocked_by_cancelling() -> None:
+    async with console(ScriptedGate(request(1)), keys=Lockable()) as (app, pilot):
+        await pilot.press("L")
+        await wait_until(pilot, lambda: isinstance(app.screen, LockScreen))
+        await pilot.press("escape")
+        assert isinstance(app.screen, LockScreen)
+        assert app.is_locked

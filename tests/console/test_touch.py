@@ -1,5 +1,6 @@
 """The touch of a security key in the console: what it signs, and everything that can go wrong on the way."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,18 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.rule import Rule
+from aileron_tui.core.rule_change import RuleChange, made, read_signed_change
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.times import utc_now
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.paths import paths
 from aileron_tui.signing.approvers import Approver
-from aileron_tui.signing.envelope import Envelope, opened
+from aileron_tui.signing.envelope import Envelope, check_signature, opened
 from aileron_tui.signing.key_store import for_this_run
 from aileron_tui.surface.key_enrolment import changing_keys, enroll_signed, read_approvers
 from aileron_tui.surface.security_key_registration import registered
+from tests.console.rule_gate import RuleGate, movable, read
+from tests.console.rule_gate import opened as opened_sheet
 from tests.console.screen_app import async_test, wait_until
 from tests.console.scripted_gate import QUICK, ScriptedGate, console, notifications, request, shown
 from tests.console.test_lock import Lockable
@@ -112,6 +117,7 @@ async def test_the_pin_is_asked_for_and_never_shown(device: SoftwareAuthenticato
         screen = await ask(pilot, app)
         field = screen.query_one(Input)
         await wait_until(pilot, lambda: field.display)
+        assert "enter use this PIN" in shown(app)
         await pilot.press("enter")  # an empty PIN is not tried
         await pilot.press(*"0000", "enter")
         await wait_until(pilot, lambda: "Wrong PIN, 7 tries left" in shown(app))
@@ -131,6 +137,9 @@ async def test_escape_cancels_while_the_key_blinks(device: SoftwareAuthenticator
     async with console(gate, KEY) as (app, pilot):
         await ask(pilot, app)
         await wait_until(pilot, lambda: "Touch your security key now." in shown(app))
+        assert "esc cancel" in shown(app)
+        assert "enter" not in shown(app)
+        await pilot.press("enter")  # does nothing
         await pilot.press("escape")
         await wait_until(pilot, lambda: not isinstance(app.screen, TouchScreen))
         await wait_until(pilot, lambda: device.closed == 2)  # the thread has ended and gave the key back
@@ -167,6 +176,7 @@ async def test_what_goes_wrong_is_said_and_can_be_tried_again(
         await ask(pilot, app)
         await wait_until(pilot, lambda: words in shown(app))
         assert "Nothing was signed." in shown(app)
+        assert "enter try again" in shown(app)
         assert gate.decided == []
         device.touch, device.plugged_in = Touch.TOUCHED, True
         await pilot.press("enter")
@@ -231,6 +241,39 @@ async def test_a_source_that_cannot_say_what_to_sign_is_said(device: SoftwareAut
     assert device.blinked == 1
 
 
+class TouchRuleGate(RuleGate):
+    """A gate that takes rules that a security key signed."""
+
+    def rule_statement(self, rule: Rule) -> RuleChange:
+        return made(rule, "sha256:" + "0" * 64, timestamp(utc_now()))
+
+    def make_signed_rule(self, envelope: Envelope) -> None:
+        (key,) = read_approvers(paths().data).security_keys
+        check_signature(envelope, {key.public.fingerprint: key})
+        change = read_signed_change(envelope.payload)
+        assert change.rule is not None
+        self.make_rule(change.rule)
+
+
+@async_test
+async def test_a_rule_for_high_risk_is_signed_by_a_touch(device: SoftwareAuthenticator) -> None:
+    device.touch = Touch.NEVER
+    gate = TouchRuleGate(movable(risk=HIGH))
+    async with console(gate, KEY) as (app, pilot):
+        sheet = await opened_sheet(app, pilot)
+        await read(pilot, sheet)
+        await pilot.press("y")
+        await wait_until(pilot, lambda: "Touch your security key now." in shown(app))
+        assert "Make a rule for move-file?" in shown(app)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.screen is sheet)
+        assert gate.made == []
+        device.touch = Touch.TOUCHED
+        await pilot.pause(0.1)
+        await pilot.press("y")
+        await wait_until(pilot, lambda: len(gate.made) == 1)
+
+
 @async_test
 async def test_quitting_ends_the_touch(device: SoftwareAuthenticator) -> None:
     device.touch = Touch.NEVER
@@ -239,5 +282,9 @@ async def test_quitting_ends_the_touch(device: SoftwareAuthenticator) -> None:
         await ask(pilot, app)
         await wait_until(pilot, lambda: "Touch your security key now." in shown(app))
         await app.action_quit()
+    for _ in range(100):
+        if device.closed == 2:
+            break
+        time.sleep(0.02)
     assert device.closed == 2
     assert gate.decided == []

@@ -13,6 +13,9 @@ def entry(kind: str, at: str, **body: Json) -> Json:
     return {"kind": kind, "time": f"2026-05-12T10:{at}.000000Z", "body": body}
 
 
+UNDATED: Json = {"kind": FELL_BACK, "time": "?", "body": {"to": "page"}}
+
+
 @pytest.mark.parametrize(
     ("entries", "words"),
     [
@@ -34,7 +37,7 @@ def entry(kind: str, at: str, **body: Json) -> Json:
         ([entry(FELL_BACK, "00:00", surface="tui")], ""),
         ([entry(FELL_BACK, "00:00", to=5), entry(SHOWN, "00:00", alerted=None), None, 5, {"kind": SHOWN}], ""),
         (
-            [entry(SHOWN, "00:00", alerted="console"), {"kind": FELL_BACK, "time": "?", "body": {"to": "page"}}],
+            [entry(SHOWN, "00:00", alerted="console"), UNDATED],
             "console, then page",
         ),
     ],

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.prompt import ConnectorRef, PreviewResult, Prompt, ResolvedStep, count_warnings, lines
+from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, ResolvedStep, count_warnings, lines
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.visible_text import cells, inline, wrap
 from tests.core.examples import prompt
@@ -51,6 +51,15 @@ def test_each_row_is_below_the_heading_that_says_where_it_comes_from() -> None:
         "  To: evil@example.net",
         "Not shown: 13 fetched fields",
     ]
+
+
+@pytest.mark.parametrize(
+    ("server", "shown"), [("notes", "notes"), ("notes\nagent sent", '"notes⏎agent sent"')], ids=["plain", "hostile"]
+)
+def test_no_agent_is_said_to_have_sent_the_definition_of_a_tool(server: str, shown: str) -> None:
+    asked = replace(prompt(), kind="definition", connector=ConnectorRef(server, "", ""), preview=None, steps=())
+    asked = replace(asked, asker=Asker("mcp-notes", says="somebody else"), inputs=(Row("Tool", "add_note"),))
+    assert list(lines(asked))[-2:] == [f"told by mcp-notes: sent by the server {shown}", "  Tool: add_note"]
 
 
 def test_what_a_daemon_filled_in_is_not_what_the_agent_sent() -> None:

@@ -14,8 +14,12 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.files.config import SurfacesConfig
 from aileron_tui.gate import alert_channels, alert_router, presence
+from aileron_tui.gate.alert_router import AlertRouter
 from aileron_tui.gate.event_feed import Subscription
 from aileron_tui.gate.gate import Gate
+from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.ledger.errors import LedgerUnusable
+from aileron_tui.ledger.store import EntryDraft
 from tests.gate.alerted_gate import FAST, RecordedChannel, kinds, setup_with, started, steps, until
 from tests.gate.conftest import GateEnv, ask, previewed_request, run_async
 
@@ -89,7 +93,7 @@ def test_a_closed_console_makes_way_for_the_next(env: GateEnv) -> None:
             assert [alert[0] for alert in alerts(watcher)] == ["console", "notification"]
             [alert] = notification.alerts
             assert (alert.id, alert.waiting, alert.url) == (id_, 1, "http://localhost:1/page")
-            assert alert.summary.startswith("Team <team@")
+            assert alert.summary.startswith("team@example.com · ")
             await gate.decide(id_, env.decision(await previewed_request(gate, id_), Verdict.DENY))
             await until(lambda: notification.cleared == [id_])
         assert notification.closed
@@ -213,6 +217,35 @@ def test_a_channel_that_cannot_be_used_is_passed_over(env: GateEnv) -> None:
     run_async(work())
 
 
+def test_a_channel_that_works_again_is_used(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alert_channels, "RECHECK_SECONDS", 0.1)
+    monkeypatch.setattr(alert_channels, "_TRUST_SECONDS", 0.0)
+    rounds = []
+    ordinary = AlertRouter.work
+
+    async def counted(router: AlertRouter) -> None:
+        await ordinary(router)
+        rounds.append(router)
+
+    monkeypatch.setattr(AlertRouter, "work", counted)
+    channel = RecordedChannel(why="no desktop")
+
+    async def work() -> None:
+        async with alerting(env, channel, share=30) as gate:
+            await asked(gate)
+            await asyncio.sleep(0.5)
+            assert channel.alerts == []
+            channel.why = ""
+            await until(lambda: channel.alerts)
+            channel.why = "no desktop again"
+            await asked(gate, draft_id="r-2")
+            rounds.clear()
+            await asyncio.sleep(1)
+            assert len(rounds) < 25  # it looks again now and then, and not all the time
+
+    run_async(work())
+
+
 def test_a_channel_that_fails_does_not_stop_the_others(env: GateEnv) -> None:
     broken, webhook = RecordedChannel(), RecordedChannel("webhook")
     broken.fails = True
@@ -249,6 +282,26 @@ def test_alerting_goes_on_after_any_exception(env: GateEnv, monkeypatch: pytest.
             await until(lambda: len(notification.alerts) == 2)
             assert [alert.id for alert in notification.alerts] == [first, second]
             await until(lambda: gate.problem == "")
+
+    run_async(work())
+
+
+def test_a_step_that_cannot_be_recorded_is_recorded_later(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    ordinary, failures = LedgerRecorder.record, iter([True, True])
+
+    def failing(recorder: LedgerRecorder, *drafts: EntryDraft) -> Any:
+        if drafts and drafts[0].kind == EntryKind.FELL_BACK and next(failures, False):
+            raise LedgerUnusable("the disk is full")
+        return ordinary(recorder, *drafts)
+
+    monkeypatch.setattr(LedgerRecorder, "record", failing)
+    monkeypatch.setattr(alert_router, "_RETRY_SECONDS", 0.1)
+
+    async def work() -> None:
+        async with alerting(env, RecordedChannel(), share=30) as gate:
+            id_ = await asked(gate)
+            await until(lambda: steps(env, id_))
+            assert [to for _, to, _ in steps(env, id_)] == ["notification"]
 
     run_async(work())
 

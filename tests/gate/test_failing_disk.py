@@ -246,7 +246,7 @@ def test_watchers_are_told_that_the_gate_is_failing_and_that_it_works_again(env:
     async def work() -> None:
         async with env.gate() as gate:
             watcher = gate.feed.subscribe()
-            assert data(await anext(watcher)) == {"items": []}
+            assert data(await anext(watcher)) == {"items": [], "readers": {}}
             disk.fail(EntryKind.REQUESTED)
             assert (await ask(gate)).status == 503
             assert "the disk is full" in str((await next_health(watcher))["problem"])
@@ -254,7 +254,7 @@ def test_watchers_are_told_that_the_gate_is_failing_and_that_it_works_again(env:
             assert "the disk is full" in str(data(await anext(late))["problem"])
             disk.repair()
             assert await next_health(watcher) == await next_health(late) == {"problem": ""}
-            assert data(await anext(gate.feed.subscribe())) == {"items": []}
+            assert data(await anext(gate.feed.subscribe())) == {"items": [], "readers": {}}
 
     run_async(work())
 

@@ -4,11 +4,17 @@ import asyncio
 import base64
 import hashlib
 import re
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from aileron_tui.gate.gate_connection import _peeked_owner
 from tests.gate.conftest import GateEnv, run_async
 from tests.page.served_page import ServedPage, Tab, exchange, read_reply, served_page
+
+if TYPE_CHECKING:
+    from aileron_tui.gate.http_app import GateApp
 
 DATA = ("/page/waiting", "/page/history", "/page/events")
 
@@ -210,6 +216,15 @@ def test_the_shell_has_no_data_and_only_its_own_script_and_style(env: GateEnv) -
             )
 
     run_async(scenario())
+
+
+def test_an_agent_cannot_hide_behind_the_header_of_a_tab() -> None:
+    """Whose connection it is decides how fast it is read."""
+    app = cast("GateApp", SimpleNamespace(owner_of_token=lambda token: f"owner of {token}"))
+    lines = ["GET / HTTP/1.1", "X-Aileron-Tab: tab", "Authorization: Bearer agent"]
+    for head in (lines, [lines[0], *reversed(lines[1:])]):
+        assert _peeked_owner(app, "\r\n".join(head).encode()) == "owner of agent"
+    assert _peeked_owner(app, "\r\n".join(lines[:2]).encode()) == "owner of tab"
 
 
 def test_a_flood_of_codes_is_slowed_down(env: GateEnv) -> None:

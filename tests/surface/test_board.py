@@ -10,7 +10,7 @@ from aileron_tui.core.outcomes import QUIET
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.source_events import SourceEvent
-from aileron_tui.surface.board import Board, Tone
+from aileron_tui.surface.board import Board, Tone, approved_pill
 from tests.core.examples import prompt
 
 
@@ -78,6 +78,25 @@ def test_a_pill_says_what_we_do_then_what_the_gate_says() -> None:
     board.receive([told("updated", item(1, RequestState.FAILED, 1, error="network_error: no route"))])
     assert board.pill("act-1").words == "failed ✗ network_error: no route"
     assert board.pill("act-1").tone is Tone.BAD
+
+
+@pytest.mark.parametrize("kind", ["tool", "definition"])
+def test_an_approved_tool_call_waits_for_its_program_and_does_not_run(kind: str) -> None:
+    waits = item(1)
+    waits = replace(waits, prompt=replace(waits.prompt, kind=kind))
+    board = Board()
+    board.receive([told("snapshot", waits)])
+    board.show_pill("act-1", approved_pill(waits))
+    assert board.pill("act-1").words == "approved, waiting for its program"
+    board.record_answer(waits)
+    board.receive([told("updated", replace(waits, state=RequestState.APPROVED, revision=1))])
+    assert board.pill("act-1").words == "approved, waiting for its program"
+    board.receive([told("updated", replace(waits, state=RequestState.HANDED_OVER, revision=2))])
+    assert board.pill("act-1").words == "handed over →"
+
+
+def test_an_approved_action_is_running() -> None:
+    assert approved_pill(item(1)).words == "running…"
 
 
 def test_a_long_error_is_cut_to_a_few_lines_that_say_so() -> None:

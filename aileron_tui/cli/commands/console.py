@@ -1,15 +1,17 @@
 """Open the console: on the daemon or gate at --url, else on the configured sources, else on what runs here."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.cli.full_screen import announce_delay, check_terminal
 from aileron_tui.console.run import quick_start, run_app
 from aileron_tui.console.settings import THEMES, ConsoleSettings, default_theme
+from aileron_tui.core.alert_routing import AlertOrder
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config, ConfigError
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import argparse
 
     from aileron_tui.console.screens.first_run import FirstRunResult
+    from aileron_tui.core.alerts import AlertChannel
     from aileron_tui.surface.embedded_gate import StartedGate
     from aileron_tui.surface.source import OperatorKey
 
@@ -86,7 +89,8 @@ def _open(options: ConsoleOptions) -> int:
                 sys.stderr.write(f"{inline(choice.note)}\n")
         sources = source_specs(opened, config, surface="console", at_exit=stack if temporary else None)
         log_lines = gate.log_lines if gate else None
-        console = Console(sources, key, settings, log_lines=log_lines, read_only=options.read_only)
+        channels = partial(_channels, config)
+        console = Console(sources, key, settings, log_lines=log_lines, read_only=options.read_only, channels=channels)
         return FAILED if run_app(console)[0] else OK
 
 
@@ -117,7 +121,15 @@ def _settings(theme: str | None, config: Config) -> ConsoleSettings:
         notify=console.notify,
         high_risk=config.policy.high_risk,
         keymap=checked_keymap(console.keys),
+        alert_order=AlertOrder.of(config.surfaces.order, config.surfaces.share),
     )
+
+
+def _channels(config: Config, deny: Callable[[str], Coroutine[Any, Any, None]]) -> "Sequence[AlertChannel]":
+    """The channels for the requests of daemons, whose only surface is this console: there is no page to open."""
+    from aileron_tui.alerts.channels import channels  # noqa: PLC0415  # only if a daemon asks
+
+    return channels(config, deny, lambda: None)
 
 
 def _ask_first_run(choices: Sequence[SourceChoice], theme: str) -> "FirstRunResult":

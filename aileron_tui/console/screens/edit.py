@@ -11,7 +11,7 @@ from textual.widgets import Input, Label, RadioButton, RadioSet, Static, TextAre
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_hints import KeyHint, dialog_hints, hint
 from aileron_tui.console.key_table import bindings
-from aileron_tui.console.render import MUTED, foreign_line, trusted
+from aileron_tui.console.render import MUTED, foreign_line, foreign_short, trusted
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.console.widgets.limited_input import LimitedInput
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
@@ -22,6 +22,7 @@ _MAX_INPUT_LENGTH: Final = 60
 _MAX_TYPED_LENGTH: Final = 10_000
 _LONGEST_LABEL: Final = 40
 _LONGEST_REASON: Final = 120
+_LONGEST_REFUSAL: Final = 160
 
 
 class ChoiceButton(RadioButton):
@@ -44,9 +45,10 @@ class EditScreen(Dialog[JsonObject | None]):
     SCOPE = KeyScope.EDIT
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.EDIT)]
 
-    def __init__(self, request: Request, edits: JsonObject | None = None) -> None:
-        """`edits` are the changes made when the form was open before."""
+    def __init__(self, request: Request, edits: JsonObject | None = None, refused: str = "") -> None:
+        """`edits` are the changes made when the form was open before; `refused` says why they were not accepted."""
         super().__init__()
+        self._refused = refused
         self._request = request
         self._edits = edits or {}
         self._inputs = inputs(request)
@@ -59,6 +61,11 @@ class EditScreen(Dialog[JsonObject | None]):
         with VerticalScroll(classes="body", can_focus=False):
             for number, field in enumerate(self._inputs):
                 yield from self._field(number, field)
+
+    def on_mount(self) -> None:
+        """Says why the changes were not accepted the last time."""
+        if self._refused:
+            self.say(foreign_short(f"✗ {self._refused}", _LONGEST_REFUSAL, "$text-error"))
 
     def keys(self) -> tuple[KeyHint, ...]:
         if not self._inputs:

@@ -42,7 +42,7 @@ def strict_confirmation(  # noqa: PLR0913, PLR0917  # who asks, about what, in w
 
         return TypedConfirmScreen(question, prompt.action, target_lines(prompt, low=height < LOW))
     if settings.high_risk == "passphrase" and keys.lockable:
-        from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
+        from aileron_tui.console.screens.lock import PassphraseConfirmScreen  # noqa: PLC0415
 
-        return LockScreen(keys, title, target_lines(prompt, low=height < LOW))
+        return PassphraseConfirmScreen(keys, title, target_lines(prompt, low=height < LOW))
     return None

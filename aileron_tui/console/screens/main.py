@@ -17,7 +17,14 @@ from aileron_tui.console.deadline_extender import DeadlineExtender
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import bindings, of
-from aileron_tui.console.main_screen_words import PromptOnScreen, header_notes, key_state, request_note, status_line
+from aileron_tui.console.main_screen_words import (
+    PromptOnScreen,
+    command_to_try,
+    header_notes,
+    key_state,
+    request_note,
+    status_line,
+)
 from aileron_tui.console.render import trusted
 from aileron_tui.console.screens.answering import AnswerKeys
 from aileron_tui.console.screens.opening import (
@@ -129,7 +136,9 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         if self._view:
             name_source = self._several and not self.has_class("-folded")
             brief = self.size.height < _LOW
-            self._view.show(request, note=request_note(self.port, request, name_source=name_source, brief=brief))
+            note = request_note(self.port, self.answers, request, name_source=name_source, brief=brief)
+            self._view.show(request, note=note)
+            self._view.show_reading(self.port.board.reading_elsewhere(request.key) if request else ())
         if self._view and self._view.ready:
             self._note_shown(request)
         self._show_header()
@@ -143,9 +152,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         if request and self.port.board.is_listed(request.key) and not self.has_class("-small"):
             self.arming.prompt_shown(request.key, request.digest, self.port.board.row(request.key))
             self.answers.reading.shown(None if self.port.is_locked else request)
+            self.port.request_shown(request.key)
         else:
             self.arming.prompt_hidden()
             self.answers.reading.shown(None)
+            self.port.request_shown("")
 
     def _tick(self) -> None:
         if self._view:
@@ -388,10 +399,15 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
             self._extender.extend(request)
 
     def action_copy(self) -> None:
-        """Copies the id and the digest of the request."""
-        if self.usable("copy") and (request := self.port.board.current):
+        """Copies the id and the digest of the request, or the command that an empty console shows."""
+        if not self.usable("copy"):
+            return
+        if request := self.port.board.current:
             self.app.copy_to_clipboard(f"{inline(request.id)} {request.digest}")  # a pasted newline would run it
             self.port.show_message("id and digest copied")
+        elif command := command_to_try(self.port):
+            self.app.copy_to_clipboard(inline(command))
+            self.port.show_message("command copied")
 
     def action_vault(self) -> None:
         """Unlocks the vault of a daemon."""

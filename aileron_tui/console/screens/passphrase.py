@@ -56,6 +56,8 @@ class PassphraseScreen(Dialog[bool]):
             self.app.call_from_thread(self._tried, why)
 
     def _tried(self, why: str | None) -> None:
+        if not self.is_attached:
+            return  # it was cancelled while the passphrase was being checked
         if why is None:
             self.dismiss(True)
             return

@@ -1,9 +1,9 @@
 """The dialog that waits for the touch of a security key, and asks for its PIN if it has one."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import suppress
 from queue import SimpleQueue
-from threading import Event
+from threading import Event, Thread
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -12,9 +12,11 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import KeyHint, dialog_hints
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.screens.dialog import Dialog
+from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.surface.security_key_touch import Touched, home_security_keys, touched
 
@@ -41,6 +43,7 @@ class TouchScreen(Dialog[Touched]):
         self._named = named
         self._prepare = prepare
         self._attempt: _Attempt | None = None
+        self._asks_pin = False
 
     def parts(self) -> ComposeResult:
         yield Static(self._question, classes="question")
@@ -49,6 +52,13 @@ class TouchScreen(Dialog[Touched]):
         pin = Input(password=True, placeholder="PIN")
         pin.display = False
         yield pin
+
+    def keys(self) -> tuple[KeyHint, ...]:
+        """The keys to show: `enter` only while it does something."""
+        cancel, submit = dialog_hints(self.SCOPE)
+        if self._attempt is None:
+            return cancel, submit._replace(label="try again")
+        return (cancel, submit) if self._asks_pin else (cancel,)
 
     def on_mount(self) -> None:
         """Starts to wait for the touch."""
@@ -71,9 +81,8 @@ class TouchScreen(Dialog[Touched]):
 
     async def action_submit(self) -> None:
         """Enters the PIN, or tries again if the touch has failed."""
-        field = self.query_one(Input)
-        if field.display:
-            await field.action_submit()
+        if self._asks_pin:
+            await self.query_one(Input).action_submit()
         elif self._attempt is None:
             self._start()
 
@@ -85,12 +94,11 @@ class TouchScreen(Dialog[Touched]):
             self._say(trusted("Checking the PIN…"))
 
     def _start(self) -> None:
+        self._attempt = attempt = _Attempt(self)
         self.say(Content(""))
         self._say(trusted(_LOOKING))
-        self._attempt = attempt = _Attempt(self)
-        # Without a description Textual would make one from the arguments.
-        work = partial(attempt.run, self._prepare)
-        self.run_worker(work, thread=True, exit_on_error=False, description="touch")
+        # A worker of Textual would keep the program from ending if the key does not react any more.
+        Thread(target=attempt.run, args=(self._prepare,), name="touch", daemon=True).start()
 
     def _cancel(self) -> bool:
         """Cancels the touch; returns whether there was one to cancel."""
@@ -101,8 +109,10 @@ class TouchScreen(Dialog[Touched]):
 
     def _say(self, words: Content) -> None:
         self.query_one(".status", Static).update(words)
+        self.query_one(KeyLine).refresh(layout=True)
 
     def _hide_pin(self) -> None:
+        self._asks_pin = False
         field = self.query_one(Input)
         field.value = ""
         field.display = False
@@ -111,7 +121,7 @@ class TouchScreen(Dialog[Touched]):
     def _fail(self, why: str) -> None:
         self._hide_pin()
         self._say(trusted("✗ ", "$text-error") + foreign_line(why))
-        self.say(trusted("Nothing was signed. Press enter to try again.", MUTED))
+        self.say(trusted("Nothing was signed.", MUTED))
 
     # called by the attempt, on the loop
 
@@ -123,6 +133,7 @@ class TouchScreen(Dialog[Touched]):
     def show_pin(self, attempt: "_Attempt", words: str) -> None:
         """Asks for the PIN."""
         if attempt is self._attempt:
+            self._asks_pin = True
             self._say(trusted(f"{words}:"))
             field = self.query_one(Input)
             field.display = True
@@ -165,13 +176,18 @@ class _Attempt:
         except AileronError as error:
             why = f"{error}. {error.hint}" if error.hint else str(error)
         finally:
-            self._app.call_later(self._screen.finish, self, signed, why)
+            self._report(self._screen.finish, signed, why)
 
     def say(self, words: str) -> None:
         """Shows what to do now."""
-        self._app.call_later(self._screen.show_words, self, words)
+        self._report(self._screen.show_words, words)
 
     def ask_pin(self, words: str) -> str:
         """Asks for the PIN, and waits for it."""
-        self._app.call_later(self._screen.show_pin, self, words)
+        self._report(self._screen.show_pin, words)
         return self._pins.get()
+
+    def _report(self, callback: Callable[..., None], *values: object) -> None:
+        """Calls something on the loop of the app, unless it has ended."""
+        with suppress(RuntimeError):
+            self._app.call_later(callback, self, *values)

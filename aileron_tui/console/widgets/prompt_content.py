@@ -8,13 +8,13 @@ from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.prompt_sections import Block, Section, section
 from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.daemon_kinds import FILLED_IN, OPENCODE, TOLD_BY_OPENCODE
-from aileron_tui.core.prompt import READ_BY_GATE, told_origin
+from aileron_tui.core.prompt import AGENT_SENT, READ_BY_GATE, sent_origin, told_origin
 from aileron_tui.core.prompt_facts import rows_by_origin, sends_only_inputs
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.step_rows import step_rows
 
-ORIGINS: Final = {"fetched": "fetched", "sent": "agent sent", "filled": FILLED_IN, "runs": "would run", "long": ""}
+ORIGINS: Final = {"fetched": "fetched", "sent": AGENT_SENT, "filled": FILLED_IN, "runs": "would run", "long": ""}
 """The sections with quotes, in the order in which they are shown, and the words that say who wrote a quote."""
 
 
@@ -48,6 +48,8 @@ class PromptContent:
     def origin(self, name: str) -> str:
         """Who wrote the texts of a section."""
         prompt = self._request.prompt if self._request else None
+        if name == "sent" and prompt is not None:
+            return sent_origin(prompt)
         if name != "fetched" or prompt is None:
             return ORIGINS[name]
         if prompt.preview and prompt.preview.told_by:

@@ -1,6 +1,6 @@
 """The prompt: everything the operator is shown about a request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import ClassVar, Final
 
@@ -33,8 +33,10 @@ from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_facts import preview_age
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
+from aileron_tui.core.visible_text import cells
 
 _LOW_HEIGHT: Final = 16
+_FOOT_GAP: Final = 2
 _PARTS: Final = 5
 _EMPTY: Final = Content("")
 _NO_AGE: Final = (None, "")
@@ -90,6 +92,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
         self._age: tuple[Request | None, str] = _NO_AGE
         self._quotes = PromptQuotes()
+        self._reading: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
         """A fixed title, and below it the scrolling body."""
@@ -131,6 +134,13 @@ class PromptView(CachedWidget, can_focus=True):
         height = self.outer_size.height + self.screen.has_class("-banner")
         self.set_class(height < _LOW_HEIGHT, "low")
         self._fit_to_size()
+
+    def show_reading(self, forms: Sequence[str]) -> None:
+        """Says below the request who is reading it at another surface, in the longest form that fits. Nothing moves."""
+        if tuple(forms) != self._reading:
+            self._reading = tuple(forms)
+            if self.ready:
+                self._update_progress()
 
     def show(self, request: Request | None, *, note: Content | None = None) -> None:
         """Shows this request, or that none is waiting; for an edited request, also what was changed."""
@@ -242,7 +252,9 @@ class PromptView(CachedWidget, can_focus=True):
             return
         below, counted = body.below, self._quotes.are_counted
         text = f"{'' if counted else 'at least '}{below:,} more line{'' if below == 1 else 's'} ↓" if below else ""
-        self._line("prompt-foot").show(_EMPTY, trusted(text, STRONG))
+        room = self._line("prompt-foot").size.width - len(text) - _FOOT_GAP
+        fitting = (form for form in self._reading if cells(form) <= room)
+        self._line("prompt-foot").show(trusted(next(fitting, ""), MUTED), trusted(text, STRONG))
         self._recorder.check_after_refresh()
 
     # scrolling and folding

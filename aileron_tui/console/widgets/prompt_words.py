@@ -10,7 +10,7 @@ from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.prompt_sections import Block, row_lines
 from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.daemon_kinds import ACTION, OPENCODE, TOLD_BY_OPENCODE
-from aileron_tui.core.prompt import READ_BY_GATE, ConnectorRef, Prompt, not_shown, told_words
+from aileron_tui.core.prompt import READ_BY_GATE, ConnectorRef, Prompt, not_shown, sent_words, told_words
 from aileron_tui.core.prompt_facts import RISK_WORDS, asker_words, connectors, run_words, runs_connector, trust_warnings
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
@@ -63,12 +63,16 @@ def caution_lines(request: Request, now: datetime) -> Content:
 
 
 def sent_heading(request: Request, *, has_fields: bool) -> Content:
-    """The heading above what the agent sent, and whether it was edited; none if everything it sent is quoted."""
+    """The heading above what was sent, by whom, and whether it was edited; none if all of it is quoted."""
     edited = "  edited: − as asked, + as edited" if request.edited_from else ""
     nothing = "" if request.prompt.inputs else " nothing"
     if not has_fields and not nothing and not edited:
         return Content("")
-    return Content.assemble(trusted("agent sent", STRONG), trusted(nothing, MUTED), trusted(edited, WARNING))
+    return Content.assemble(
+        foreign_short(sent_words(request.prompt), _MAX_SENTENCE, STRONG),
+        trusted(nothing, MUTED),
+        trusted(edited, WARNING),
+    )
 
 
 def fetched_heading(request: Request, *, brief: bool = False) -> Content:

@@ -43,6 +43,7 @@ _MIN_SUMMARY_WIDTH = 8
 _SUMMARY_INDENT = 4
 _NAME_WIDTH = 16
 _END_WIDTH = 3
+_BESIDE_TIME = " · "
 _COMPARED_ROWS = 20
 _LONGEST_NAME = 200
 
@@ -61,7 +62,10 @@ class RowSummary(NamedTuple):
 
 
 class RequestLine(NamedTuple):
-    """Everything that is shown on the line of a request. `summary` is None if it has a line of its own."""
+    """Everything that is shown on the line of a request. `summary` is None if it has a line of its own.
+
+    `reading` says who is reading it at another surface, from the longest form to the shortest.
+    """
 
     key: str
     name: str
@@ -72,6 +76,7 @@ class RequestLine(NamedTuple):
     high_risk: bool
     pill: Pill
     time: str
+    reading: tuple[str, ...]
     source: str
     stale: bool
     summary: RowSummary | None
@@ -93,6 +98,13 @@ def _time(request: "Request", now: datetime) -> str:
         return ago((now - moment(request.requested_at)).total_seconds()).removesuffix(" ago")
     except ValueError:
         return ""
+
+
+def _reading(line: RequestLine, width: int, max_tail: int) -> str:
+    """Who is reading the request elsewhere, before the time, in the longest form that leaves room for the name."""
+    room = min(max(_MIN_SUMMARY_WIDTH, width // 3), max_tail - len(line.time) - len(_BESIDE_TIME))
+    fitting = (form for form in line.reading if cells(form) <= room)
+    return next((f"{form}{_BESIDE_TIME}" for form in fitting), "")
 
 
 def _name(line: RequestLine, width: int) -> Visible:
@@ -268,8 +280,9 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         row = board.row(key)
         marked, high_risk = board.marked.issuperset(row), board.is_high_risk(key)
         beside = shown if lines == 1 else None
+        reading = board.reading_elsewhere(key) if time else ()
         return RequestLine(
-            key, name, len(row), position, selected, marked, high_risk, pill, time, source, stale, beside
+            key, name, len(row), position, selected, marked, high_risk, pill, time, reading, source, stale, beside
         )
 
     def _summary(self, index: int, request: "Request") -> RowSummary:
@@ -318,7 +331,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         risk = "⚠" if line.high_risk else " "
         max_tail = max(6, width - _NAME_WIDTH)
         words = pill.words if cells(pill.words) <= max_tail else pill.short
-        tail = clip(Visible(words or line.time), max_tail)
+        tail = clip(Visible(words or f"{_reading(line, width, max_tail)}{line.time}"), max_tail)
         room = width - cells(tail) - 3 - _END_WIDTH - len(line.position)
         source = self._source(line, room)
         count = f" ×{line.requests:,}" if line.requests > 1 else ""

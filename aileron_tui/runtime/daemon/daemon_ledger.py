@@ -84,17 +84,25 @@ class DaemonLedger:
         with self._reader_lock:
             return self._reader.head().hash
 
-    def record_requests(self, requests: Sequence[Request], surface: str) -> set[str]:
+    def record_requests(
+        self, requests: Sequence[Request], surface: str, first_alert: JsonObject | None = None
+    ) -> set[str]:
         """Records that these requests are waiting and were shown, unless that is already recorded.
 
+        `first_alert` says who is alerted first to those that are new.
         Returns the ids of those that were answered a moment ago: if they are still waiting later, record them then.
         """
         postponed: set[str] = set()
-        self._append(lambda view: self._request_drafts(view, requests, surface, postponed))
+        self._append(lambda view: self._request_drafts(view, requests, surface, first_alert or {}, postponed))
         if len(self._shown) > _MOST_SHOWN:
             self._shown.clear()
         self._shown.update((request.id, request.digest) for request in requests if request.id not in postponed)
         return postponed
+
+    def record_alert(self, id_: str, *, before: str, to: str, reason: str) -> None:
+        """Records that a surface was alerted to a waiting request, unless the last alert in this ledger says so."""
+        body: JsonObject = {"from": before, "to": to, "reason": reason}
+        self._append(lambda view: self._alert_drafts(view, id_, body))
 
     def record_decision(self, id_: str, envelope: JsonObject) -> None:
         """Records a signed decision; raises InvalidTransition if the request was answered before."""
@@ -213,7 +221,12 @@ class DaemonLedger:
             yield EntryDraft(EntryKind.KEY_REVOKED, approvers.revocation(fingerprint))
 
     def _request_drafts(
-        self, view: LedgerView, requests: Sequence[Request], surface: str, postponed: set[str]
+        self,
+        view: LedgerView,
+        requests: Sequence[Request],
+        surface: str,
+        first_alert: JsonObject,
+        postponed: set[str],
     ) -> Iterator[EntryDraft]:
         for request in {request.id: request for request in requests if 0 < len(request.id) <= LONGEST_ID}.values():
             known = view.standing(request.id)
@@ -221,7 +234,7 @@ class DaemonLedger:
             if known is None:
                 yield EntryDraft(EntryKind.REQUESTED, self._request_body(request), request.id)
                 yield from _preview(request)
-                yield shown
+                yield replace(shown, body=shown.body | first_alert)
                 continue
             if known.state is not RequestState.PENDING:
                 if not _may_wait(known):
@@ -232,6 +245,17 @@ class DaemonLedger:
                 yield EntryDraft(EntryKind.TOLD, DaemonReport(RequestState.PENDING).body(), request.id)
             if not self._was_shown(view, request):
                 yield shown
+
+    @staticmethod
+    def _alert_drafts(view: LedgerView, id_: str, body: JsonObject) -> Iterator[EntryDraft]:
+        known = view.standing(id_)
+        if known is None or known.state is not RequestState.PENDING:
+            return
+        names = {EntryKind.SHOWN: "alerted", EntryKind.FELL_BACK: "to"}
+        entries = [(entry.kind, entry.body) for entry in view.of_request(id_)]
+        alerted = [body.get(names[EntryKind(kind)]) for kind, body in entries if kind in names]
+        if body["to"] != next(filter(None, reversed(alerted)), None):
+            yield EntryDraft(EntryKind.FELL_BACK, body, id_)
 
     def _is_recent(self, view: LedgerView, id_: str) -> bool:
         """Whether the last entry about a request is so recent that others may not know of it yet."""

@@ -86,6 +86,7 @@ class ListedSource(NoRules, ABC):
     ) -> None:
         self.name = name
         self.instance = instance
+        self.first_alert: Callable[[], JsonObject] = dict
         self._surface = surface
         self._tracker = tracker
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
@@ -211,7 +212,7 @@ class ListedSource(NoRules, ABC):
         """Applies the first list of a connection, after reporting the outcome of requests that are no longer listed."""
         requests, unreadable = self._reader.read_all(listed.items)
         _, vanished = self._tracker.apply_list(requests, listed.asked_at)
-        self._postponed = self._ledger.record_requests(requests, self._surface)
+        self._postponed = self._ledger.record_requests(requests, self._surface, self.first_alert())
         for request in vanished[:LOOKUPS_AT_ONCE]:
             with suppress(RuntimeFault):  # its outcome is looked up later
                 yield from self._apply_result(request.id, self._listed_client.outcome(request.id))
@@ -224,7 +225,7 @@ class ListedSource(NoRules, ABC):
         arrived, vanished = self._tracker.apply_list(requests, listed.asked_at)
         waiting = self._tracker.waiting
         postponed = [waiting[id_] for id_ in self._postponed if id_ in waiting]
-        self._postponed = self._ledger.record_requests([*postponed, *arrived], self._surface)
+        self._postponed = self._ledger.record_requests([*postponed, *arrived], self._surface, self.first_alert())
         lost, self._maybe_waiting = self._maybe_waiting - self._tracker.waiting.keys(), set()
         if lost or any(request.id in stopped for request in arrived):
             yield self._snapshot_event()  # an arrival event does not bring back a request that ended
@@ -245,7 +246,7 @@ class ListedSource(NoRules, ABC):
             if len(self._tracker.waiting) >= MOST_WAITING:
                 unreadable += 1
             elif self._tracker.apply_arrival(request):
-                self._postponed |= self._ledger.record_requests([request], self._surface)
+                self._postponed |= self._ledger.record_requests([request], self._surface, self.first_alert())
                 yield self._arrival_event(request)
             elif (known := self._tracker.waiting.get(request.id)) and known.digest != request.digest:
                 unreadable += 1  # the id was used for two different requests: the list decides
@@ -338,6 +339,10 @@ class ListedSource(NoRules, ABC):
             reason=result.reason,
             error=result.error,
         )
+
+    def record_alert(self, id_: str, *, before: str, to: str, reason: str) -> None:
+        """Records that a surface was alerted to a request after another one, unless that is already recorded."""
+        self._ledger.record_alert(id_, before=before, to=to, reason=reason)
 
     def past(self, id_: str) -> JsonObject:
         """Everything our ledger has about one request."""

@@ -640,3 +640,33 @@ def test_entries_are_those_of_the_ledger(record: DaemonLedger, folder: Path) -> 
     with open_reader(folder / "ledger.db") as reader:
         stored = reader.of_request(ID)
     assert [Entry(**entry) for entry in entries(record)] == list(stored)
+
+
+def alerts(record: DaemonLedger) -> list[tuple[str, str, str]]:
+    """Who was alerted, in order: from, to and why."""
+    found = [(entry["kind"], entry["body"]) for entry in entries(record)]
+    shown = [("", body["alerted"], "") for kind, body in found if kind == EntryKind.SHOWN and "alerted" in body]
+    later = [(body["from"], body["to"], body["reason"]) for kind, body in found if kind == EntryKind.FELL_BACK]
+    return [*shown, *later]
+
+
+def test_the_first_alert_is_recorded_with_what_was_shown_and_each_further_one_by_itself(
+    record: DaemonLedger, key: UnlockedKey, clock: Clock
+) -> None:
+    record.record_requests([item()], "console", {"alerted": "console"})
+    record.record_alert(ID, before="", to="console", reason="")
+    assert alerts(record) == [("", "console", "")]
+    for _ in range(2):  # a second console does the same
+        record.record_alert(ID, before="console", to="notification", reason="nobody reacted for 60 s")
+    record.record_requests([item(args={"draft_id": "r-2"})], "console", {"alerted": "console"})
+    assert alerts(record) == [("", "console", ""), ("console", "notification", "nobody reacted for 60 s")]
+    answer(record, item(args={"draft_id": "r-2"}), key, clock)
+    record.record_alert(ID, before="notification", to="webhook", reason="late")
+    assert len(alerts(record)) == 2
+
+
+def test_a_first_alert_that_was_not_known_yet_is_an_entry_of_its_own(record: DaemonLedger) -> None:
+    record.record_requests([item()], "console")
+    record.record_alert(ID, before="", to="notification", reason="nobody is at the console")
+    record.record_alert("unknown", before="", to="console", reason="")
+    assert alerts(record) == [("", "notification", "nobody is at the console")]

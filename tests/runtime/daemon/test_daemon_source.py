@@ -12,7 +12,7 @@ from aileron_tui.runtime.daemon.daemon_discovery import Daemon, find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.signing.key_store import for_this_run
-from aileron_tui.surface.source import Source
+from aileron_tui.surface.source import LeavesAlerts, Source
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console, story, verified
 from tests.runtime.daemon.storm import storm
@@ -135,3 +135,19 @@ def test_a_source_that_cannot_begin_leaves_nothing_open(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(AileronError):
         DaemonSource(Daemon("http://127.0.0.1:1"), for_this_run("alice"), tmp_path / "file" / "record")
+
+
+def test_its_surface_records_whom_it_alerts(daemon: FakeDaemon, folder: Path) -> None:
+    with Console(daemon, folder, name="here") as console:
+        source = console.source
+        assert isinstance(source, LeavesAlerts)
+        source.first_alert = lambda: {"alerted": "console"}
+        id_ = daemon.register()
+        console.until(lambda: len(console.waiting) == 1)
+        source.record_alert(id_, before="console", to="webhook", reason="nobody reacted for 60 s")
+        entries = source.past(id_)["entries"]
+        assert isinstance(entries, list)
+        bodies = [entry["body"] for entry in entries if isinstance(entry, dict)]
+        assert {"from": "console", "to": "webhook", "reason": "nobody reacted for 60 s"} in bodies
+        assert [body["alerted"] for body in bodies if isinstance(body, dict) and "alerted" in body] == ["console"]
+    verified(folder)
