@@ -10,6 +10,6 @@ from tests.browser.programs import LIBRARIES, ROOT, install
 if __name__ == "__main__":
     install()
     cases = sorted(map(str, Path(__file__).parent.glob("*_cases.py")))
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *cases, *sys.argv[1:]]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "4", *cases, *sys.argv[1:]]
     paths = os.pathsep.join((str(ROOT), str(LIBRARIES)))
     sys.exit(subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": paths}, check=False).returncode)

@@ -118,6 +118,8 @@ def test_the_corpus_changes_no_element_and_no_attribute(chromium: "Browser", sam
                 "P|class|note",
                 "BDI|class dir|foreign",
                 "SPAN|class|quote-line",
+                "SPAN|class|action",
+                "SPAN|class|action long",
             ),
             *("SPAN|class|row-summary", "SPAN|class|placeholder", "FIGURE|class|quote"),
             *("FIGCAPTION|data-read|", "FIGCAPTION||", "SPAN|class|quote-label", "SPAN|class|muted"),

@@ -59,7 +59,7 @@ def warnings(found: Tab, sample: SamplePage) -> None:
 
 
 def hostile(found: Tab, sample: SamplePage) -> None:
-    text = "\n".join(list(HOSTILE.values())[:60])[:1500]
+    text = "\n".join(list(HOSTILE.values())[:60])[:300]
     sample.show(lasting(samples.hostile(text), 1))
     _prompt(found, sample)
 
