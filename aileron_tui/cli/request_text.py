@@ -22,8 +22,12 @@ _INDENT: Final = " " * 12
 
 
 def prompt_lines(request: Request, out: TextIO) -> Iterator[str]:
-    """The prompt as the operator sees it, and further details of the request."""
-    width = columns(out)
+    """The prompt as the operator sees it, and further details of the request, for a stream."""
+    return request_lines(request, columns(out))
+
+
+def request_lines(request: Request, width: int) -> Iterator[str]:
+    """The prompt and further details of the request in rows of this width; 0 means no wrapping."""
     yield from lines(request.prompt, width, request.edited_from, daemon=request.daemon)
     for caution in request.cautions_at(utc_now()):
         yield from wrap(Visible(f"! {inline(caution)}"), width, _INDENT[:6])

@@ -348,7 +348,8 @@ class Console(App[None]):
 
     def _is_request_covered(self) -> bool:
         """Whether a screen that is not about the request hides it, such as the history."""
-        return len(self.screen_stack) > 1 and not isinstance(self.screen_stack[1], ModalScreen)
+        above = self.screen_stack[1:2]
+        return any(not isinstance(one, ModalScreen) and not getattr(one, "SHOWS_REQUEST", False) for one in above)
 
     # the lock
 

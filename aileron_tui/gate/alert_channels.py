@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ MOST_SENT: Final = 1000
 RECHECK_SECONDS: Final = 30.0
 """How long a channel that cannot be used is left alone."""
 
+_SHORTEST: Final = 0.01
 _TRUST_SECONDS: Final = 5.0
 _CALL_SECONDS: Final = 5.0
 _SUMMARY_WIDTH: Final = 160
@@ -57,10 +58,10 @@ class AlertChannels:
         known = self._known[name]
         return known.why if time.monotonic() - known.asked_at < RECHECK_SECONDS else ""
 
-    def recheck_seconds(self) -> float:
-        """When to ask the first channel again that cannot be used now, in seconds."""
-        asked = [known.asked_at for known in self._known.values() if known.why]
-        return max(0.0, min(asked) + RECHECK_SECONDS - time.monotonic()) if asked else NEVER
+    def recheck_seconds(self, alerted: Collection[str]) -> float:
+        """In how many seconds a channel that cannot be used now, and was not alerted, should be asked again."""
+        asked = [known.asked_at for name, known in self._known.items() if name not in alerted and self.absence(name)]
+        return max(_SHORTEST, min(asked) + RECHECK_SECONDS - time.monotonic()) if asked else NEVER
 
     async def unavailable(self, name: str) -> str:
         """Asks a channel why it cannot be used, unless it has said a moment ago that it can."""

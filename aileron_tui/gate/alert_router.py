@@ -167,7 +167,7 @@ class AlertRouter:
         """The requests to look at now: those that are due, or all of them if other surfaces are there than before."""
         now, taken = self._now(), list[_Routed]()
         if self._everything or len(self._due) > 2 * len(self._routes) + _MOST_STALE:
-            self._due = [] if self._everything else [(routed.due, id_) for id_, routed in self._routes.items()]
+            self._due = [] if self._everything else self._live_due()
             heapq.heapify(self._due)
         if self._everything:
             self._everything, taken = False, list(self._routes.values())
@@ -180,6 +180,9 @@ class AlertRouter:
             routed.due = NEVER
         return taken
 
+    def _live_due(self) -> list[tuple[float, str]]:
+        return [(routed.due, id_) for id_, routed in self._routes.items() if routed.due != NEVER]
+
     async def _handle(self, batch: Sequence[_Routed]) -> None:
         """Takes the next step of each request that has one now. The steps to one surface are taken together."""
         steps: dict[str, list[tuple[_Routed, AlertRoute, AlertStep]]] = {}
@@ -191,7 +194,7 @@ class AlertRouter:
                 for routed, _, _ in found:
                     self._decide(routed, steps)
                 continue
-            taken = [routed for routed, route, step in found if routed.route is route and self._take(routed, step)]
+            taken = [routed for routed, route, step in found if self._take(routed, route, step)]
             if taken and surface in self._channels:
                 await self._channels.alert(surface, [routed.request for routed in taken])
         for routed, _, _ in (one for found in steps.values() for one in found):
@@ -207,9 +210,12 @@ class AlertRouter:
             routed.route = remaining(routed.route, absent)
             self._look_at(routed, step)
 
-    def _take(self, routed: _Routed, step: AlertStep) -> bool:
-        """Takes a step, unless the request was answered meanwhile."""
+    def _take(self, routed: _Routed, decided_on: AlertRoute, step: AlertStep) -> bool:
+        """Takes a step, unless the request was answered or somebody reacted while a channel was asked."""
         if self._routes.get(routed.request.id) is not routed:
+            return False
+        if routed.route is not decided_on:
+            self._look_at(routed, 0.0)
             return False
         if routed.first:
             self._note(routed, routed.first)
@@ -238,7 +244,7 @@ class AlertRouter:
             return step
         if now < self._settled_at < NEVER:
             step = min(step, self._settled_at - now)
-        return self._channels.recheck_seconds() if step == NEVER else step
+        return min(step, self._channels.recheck_seconds(routed.route.alerted))
 
     def _look_again(self, routed: _Routed) -> None:
         step = self._next(routed, self._absent())

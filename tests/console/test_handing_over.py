@@ -272,7 +272,11 @@ async def test_the_gate_is_told_what_is_read_here_once_a_key_is_pressed() -> Non
     async with console(gate) as (app, pilot):
         await pilot.press("down")
         await wait_until(pilot, lambda: (True, "act-2") in gate.reports)
-        await pilot.press("h")
+        await pilot.press("v")
+        await wait_until(pilot, lambda: app.screen is not app._main)
+        app._presence_reporter.update()
+        assert app._presence_reporter._last == (True, "act-2")
+        await pilot.press("escape", "h")
         await wait_until(pilot, lambda: gate.reports[-1] == (True, ""))
         assert app.screen is not app._main
 

@@ -12,12 +12,12 @@ from typing import Final
 import pytest
 from textual.pilot import Pilot
 
-from aileron_tui.console.screens.raw import fields
 from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.core.prompt import lines as plain_lines
 from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.daemon.request_reader import edited
+from aileron_tui.surface.raw_request import raw_fields
 from tests.console.hostile_texts import carried, hostile_texts
 from tests.console.sample_requests import NOW, PromptApp, clickable, controls, lines, worked
 from tests.console.screen_app import async_test
@@ -159,13 +159,13 @@ async def test_a_preview_is_as_old_as_the_request_and_is_not_fetched_again() -> 
 
 
 def test_the_raw_view_has_all_that_the_daemon_told() -> None:
-    raw = fields(lost())
+    raw = raw_fields(lost())
     told = raw["as the daemon sent it"]
     assert isinstance(told, dict)
     assert told["preview"] == {"unavailable": LOST}
     assert told == asked("action", preview={"unavailable": LOST})
     assert raw["kind"] == "action"
-    assert "as the daemon sent it" not in fields(worked())
+    assert "as the daemon sent it" not in raw_fields(worked())
 
 
 @async_test

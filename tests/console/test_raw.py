@@ -6,10 +6,11 @@ import time
 import pytest
 
 from aileron_tui.console.screens.help import HelpScreen
-from aileron_tui.console.screens.raw import MAX_COPIED, RawScreen, fields
+from aileron_tui.console.screens.raw import MAX_COPIED, RawScreen
 from aileron_tui.console.widgets.json_view import JsonView, json_text
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json
+from aileron_tui.surface.raw_request import raw_fields
 from tests.console.history_gate import item
 from tests.console.screen_app import SIZES, ScreenApp, async_test, lines, text, unsafe, wait_until
 from tests.hostile import HOSTILE
@@ -50,7 +51,7 @@ async def test_every_character_is_on_screen_also_where_a_scrollbar_comes(size: t
             view.scroll_to(y=row, animate=False)
             await pilot.pause()
             seen += view.render_line(row - view.scroll_offset.y).text.strip()[1:]
-    assert "".join(seen.split()) == "".join(json_text(fields(one)).split())
+    assert "".join(seen.split()) == "".join(json_text(raw_fields(one)).split())
 
 
 @async_test
@@ -60,7 +61,7 @@ async def test_it_can_be_copied_exactly_and_left() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: "characters" in text(app))
         await pilot.press("y")
-        assert json.loads(app.copied) == json.loads(json.dumps(fields(one)))
+        assert json.loads(app.copied) == json.loads(json.dumps(raw_fields(one)))
         assert "copied" in text(app)
         await pilot.press("question_mark")
         assert isinstance(app.screen, HelpScreen)

@@ -14,6 +14,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.files.config import SurfacesConfig
 from aileron_tui.gate import alert_channels, alert_router, presence
+from aileron_tui.gate.alert_router import AlertRouter
 from aileron_tui.gate.event_feed import Subscription
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
@@ -212,6 +213,35 @@ def test_a_channel_that_cannot_be_used_is_passed_over(env: GateEnv) -> None:
             await until(lambda: steps(env, id_))
             reason = "no console is open; no page is open; no desktop"
             assert steps(env, id_) == [("", "webhook", reason)]
+
+    run_async(work())
+
+
+def test_a_channel_that_works_again_is_used(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alert_channels, "RECHECK_SECONDS", 0.1)
+    monkeypatch.setattr(alert_channels, "_TRUST_SECONDS", 0.0)
+    rounds = []
+    ordinary = AlertRouter.work
+
+    async def counted(router: AlertRouter) -> None:
+        await ordinary(router)
+        rounds.append(router)
+
+    monkeypatch.setattr(AlertRouter, "work", counted)
+    channel = RecordedChannel(why="no desktop")
+
+    async def work() -> None:
+        async with alerting(env, channel, share=30) as gate:
+            await asked(gate)
+            await asyncio.sleep(0.5)
+            assert channel.alerts == []
+            channel.why = ""
+            await until(lambda: channel.alerts)
+            channel.why = "no desktop again"
+            await asked(gate, draft_id="r-2")
+            rounds.clear()
+            await asyncio.sleep(1)
+            assert len(rounds) < 25  # it looks again now and then, and not all the time
 
     run_async(work())
 

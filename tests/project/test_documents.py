@@ -99,6 +99,8 @@ RUN: dict[str, int | str] = {
     "aileron-tui page": NO_TERMINAL,
     "aileron-tui page --print": NO_TERMINAL,
     "aileron-tui preview send-draft --arg draft_id=r-12345 --demo": 0,
+    "aileron-tui prompt": NO_TERMINAL,
+    "aileron-tui prompt --once --plain": NO_TERMINAL,
     "aileron-tui result ID --wait 60": 1,  # no gate is running
     "aileron-tui run send-draft --arg draft_id=r-12345 --wait 60": 75,  # nobody answers, so it still waits
 }

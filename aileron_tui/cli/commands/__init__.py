@@ -13,6 +13,7 @@ COMMANDS = {
     "show": "show one request",
     "approve": "approve a waiting request",
     "deny": "deny a waiting request",
+    "prompt": "answer waiting requests one at a time, in any terminal",
     "page": "open the gate's page in a browser",
     "watch": "print requests as they arrive, change and end",
     "history": "show, search, verify and export the history",

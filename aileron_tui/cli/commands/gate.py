@@ -1,9 +1,14 @@
-"""Run the gate without a console. Agents call it, and operators answer from other terminals."""
+"""Run the gate without a console. Agents call it, and operators answer from other terminals.
+
+Started in a terminal, it also asks there when no other surface is attached.
+"""
 
 import argparse
 import asyncio
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, cast
 
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.doors.claude_route import claude_routes
@@ -11,12 +16,16 @@ from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_log import GateLog
+from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, ListenAddress
 from aileron_tui.gate.server import run as serve
 from aileron_tui.page.offer import make_page
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.embedded_gate import gate_setup
 from aileron_tui.surface.gate_channels import gate_channels
+
+if TYPE_CHECKING:
+    from aileron_tui.cli.question_floor import TerminalFloor
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,19 +39,32 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default=DEFAULT_HOST, help=f"the address to listen on; default: {DEFAULT_HOST}")
     parser.add_argument("--allow-remote", action="store_true", help="allow an address that other machines can reach")
     parser.add_argument("--manifests", metavar="DIR", type=Path, help="the manifests; default: the bundled ones")
+    parser.add_argument("--key", metavar="NAME", default="", help="the key to sign with in this terminal")
     parser.add_argument("--log-json", action="store_true", help="write the log as JSON lines")
 
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0 after a clean stop, 1 if it cannot start."""
     protect_process()
-    setup = gate_setup(load_config(paths().config), options.manifests)
-    log = GateLog(sys.stderr, as_json=options.log_json)
+    config = load_config(paths().config)
+    setup = gate_setup(config, options.manifests)
     address = ListenAddress(options.host, options.port, options.allow_remote)
+    if not has_terminal():
+        asyncio.run(_serve(setup, address, GateLog(sys.stderr, as_json=options.log_json)))
+        return OK
+    from aileron_tui.cli.question_floor import HeldOutput, TerminalFloor  # noqa: PLC0415  # loads an HTTP client
+
+    output = HeldOutput(sys.stderr)
+    log = GateLog(cast("TextIO", output), as_json=options.log_json)
+    asyncio.run(_serve(setup, address, log, TerminalFloor(config, options.key, output, log)))
+    return OK
+
+
+async def _serve(setup: GateSetup, address: ListenAddress, log: GateLog, floor: "TerminalFloor | None" = None) -> None:
     gate = Gate(setup)
     gate.use_channels(gate_channels(gate, setup.config))
-    asyncio.run(
-        serve(
+    async with floor.following(gate) if floor else nullcontext():
+        await serve(
             gate,
             setup.data,
             address,
@@ -52,8 +74,11 @@ def run(options: argparse.Namespace) -> int:
             doors=claude_routes,
             page=make_page,
         )
-    )
-    return OK
+
+
+def has_terminal() -> bool:
+    """Whether there is somebody to ask here: input and log are on a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _port(text: str) -> int:

@@ -37,6 +37,8 @@ class BodyScreen(Screen[None]):
     """Shows one text as it was when the screen opened. What is read here does not count as read in the prompt."""
 
     CSS_PATH = str(bundled("styles") / "body.tcss")
+    SHOWS_REQUEST: ClassVar = True
+    """Whoever reads this reads the request below it."""
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.BODY)]
     SCOPE: ClassVar = KeyScope.BODY
     AUTO_FOCUS = ""

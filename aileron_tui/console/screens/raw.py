@@ -19,49 +19,22 @@ from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, tru
 from aileron_tui.console.widgets.json_view import JsonView, json_text
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.jsontext import Json
 from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import inline, short
 from aileron_tui.files.paths import bundled
+from aileron_tui.surface.raw_request import raw_fields
 
 MAX_COPIED: Final = 1024 * 1024
 _MAX_NOTE: Final = 200
-
-
-def fields(request: Request, fetched: Json = None) -> JsonObject:
-    """The values to show, starting with the call; `fetched` is everything that the preview op returned."""
-    prompt = request.prompt
-    preview: Json = prompt.preview.fields() if prompt.preview else None
-    shown = prompt.fields()
-    from_daemon: JsonObject = {}
-    if request.daemon:
-        from_daemon = {name: value for name, value in request.fields.items() if name != "inputs"}
-    return {
-        "action": prompt.action,
-        "args": prompt.args,
-        **({"edit": request.edit} if request.edit else {}),
-        "preview": "fetching" if request.fetching else preview,
-        **({"everything fetched": fetched} if fetched is not None else {}),
-        "id": request.id,
-        **({"source": request.source} if request.source else {}),
-        "digest": request.digest,
-        "head": request.head,
-        "instance": request.instance,
-        **({"steps": shown["steps"]} if prompt.steps else {}),
-        "connector": shown["connector"],
-        "asker": shown["asker"],
-        "risk": shown["risk"],
-        "state": request.state,
-        "revision": request.revision,
-        "requested_at": request.requested_at,
-        "expires_at": request.expires_at,
-    } | ({"kind": prompt.kind, f"as {request.runner} sent it": from_daemon} if from_daemon else {})
 
 
 class RawScreen(Screen[None]):
     """Shows one request as it was when the screen opened."""
 
     CSS_PATH = str(bundled("styles") / "raw.tcss")
+    SHOWS_REQUEST: ClassVar = True
+    """Whoever reads this reads the request below it."""
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.RAW)]
     SCOPE: ClassVar = KeyScope.RAW
     AUTO_FOCUS = "JsonView"
@@ -100,13 +73,13 @@ class RawScreen(Screen[None]):
     @work(thread=True, exit_on_error=False)
     def _make_text(self) -> None:
         note = "fetching the rest…" if self._load else ""
-        self.post_message(self.TextReady(json_text(fields(self._request)), note))
+        self.post_message(self.TextReady(json_text(raw_fields(self._request)), note))
         if self._load is None:
             return
         try:
-            text, note = json_text(fields(self._request, self._load())), "with everything that was fetched just now"
+            text, note = json_text(raw_fields(self._request, self._load())), "with everything that was fetched just now"
         except AileronError as error:
-            text, note = json_text(fields(self._request)), f"the rest cannot be fetched: {inline(str(error))}"
+            text, note = json_text(raw_fields(self._request)), f"the rest cannot be fetched: {inline(str(error))}"
         self.post_message(self.TextReady(text, note))
 
     def on_raw_screen_text_ready(self, event: TextReady) -> None:

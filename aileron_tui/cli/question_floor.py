@@ -1,0 +1,226 @@
+"""Asks in the terminal where a gate was started, when its turn comes: nobody else is there, or nobody reacted.
+
+The gate goes on while a question is open: a thread asks, as a client of the gate like any other. What the gate logs
+meanwhile is written afterwards, so that the question stays readable.
+"""
+
+import asyncio
+import io
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING, Final, TextIO
+
+from aileron_tui.cli.output import counted
+from aileron_tui.cli.question import QuestionSettings
+from aileron_tui.cli.question_answers import EndOfInput
+from aileron_tui.cli.question_loop import SURFACE, QuestionLoop
+from aileron_tui.cli.question_terminal import TerminalGone, open_terminal, style_for
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.visible_text import inline
+from aileron_tui.files.paths import paths
+from aileron_tui.runtime.errors import NoGate
+from aileron_tui.runtime.gate_discovery import discover
+from aileron_tui.signing import key_store
+from aileron_tui.surface.operator_key import StoredOperatorKey
+from aileron_tui.surface.source_choice import GateChoice
+from aileron_tui.surface.source_connection import source_specs
+
+if TYPE_CHECKING:
+    from aileron_tui.files.config import Config
+    from aileron_tui.gate.gate import Gate
+    from aileron_tui.gate.gate_log import GateLog
+    from aileron_tui.surface.source import SourceSpec
+
+_MOST_HELD: Final = 1000
+_LOOK_SECONDS: Final = 0.5
+_STOP_SECONDS: Final = 5.0
+_LEFT: Final = "You can answer with `aileron-tui` or `aileron-tui prompt` in another terminal."
+
+
+class HeldOutput(io.TextIOBase):
+    """A stream whose lines wait while a question is on the terminal. Only the newest are kept."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._guard = threading.Lock()
+        self._held: deque[str] | None = None
+        self._dropped = 0
+
+    def write(self, text: str) -> int:
+        """Writes text, or keeps it for later."""
+        with self._guard:
+            if self._held is None:
+                return self._stream.write(text)
+            if len(self._held) == _MOST_HELD:
+                self._held.popleft()
+                self._dropped += 1
+            self._held.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flushes the stream."""
+        with self._guard:
+            if self._held is None:
+                self._stream.flush()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nothing is written during the block; what was kept is written at its end."""
+        with self._guard:
+            self._held = deque()
+        try:
+            yield
+        finally:
+            with self._guard:
+                held, self._held = self._held, None
+                note = f"({counted(self._dropped, 'line')} of the log left out)\n" if self._dropped else ""
+                self._dropped = 0
+                with suppress(OSError, ValueError):
+                    self._stream.write(note + "".join(held))
+                    self._stream.flush()
+
+
+class TerminalFloor:
+    """Asks about what waits at a gate, in a thread. All but the thread's own methods are for the gate's event loop."""
+
+    def __init__(self, config: "Config", key_name: str, output: HeldOutput, gate_log: "GateLog") -> None:
+        self._config = config
+        self._key_name = key_name
+        self._output = output
+        self._log = gate_log
+        self._turns: frozenset[str] = frozenset()
+        self._left: frozenset[str] = frozenset()
+        self._key: StoredOperatorKey | None = None
+        self._loop: QuestionLoop | None = None
+        self._turn = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="terminal", daemon=True)
+
+    @asynccontextmanager
+    async def following(self, gate: "Gate") -> AsyncIterator[None]:
+        """Asks during the block, whenever it is the terminal's turn."""
+        self._thread.start()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._resumed)
+        task = asyncio.create_task(self._follow(gate), name="terminal")
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            await asyncio.to_thread(self._stop)
+
+    async def _follow(self, gate: "Gate") -> None:
+        """Notices when it is the terminal's turn. Ends when the gate is about to stop."""
+        while not _is_announced(gate):
+            await asyncio.sleep(_LOOK_SECONDS)
+        gate.presence.has_terminal(True)
+        while _is_announced(gate) and self._thread.is_alive():
+            self._turns = gate.prompt_turn()
+            if self._loop is None and self._is_needed():
+                self._turn.set()
+            await asyncio.sleep(_LOOK_SECONDS)
+        gate.presence.has_terminal(False)
+        await asyncio.to_thread(self._stop)
+
+    def _resumed(self) -> None:
+        if (loop := self._loop) is not None:
+            loop.resumed()
+
+    def _is_needed(self) -> bool:
+        return bool(self._turns - self._left)
+
+    def _is_wanted(self, id_: str) -> bool:
+        return id_ in self._turns and id_ not in self._left
+
+    def _stop(self) -> None:
+        self._stopping.set()
+        self._turn.set()
+        if (loop := self._loop) is not None:
+            loop.stop()
+        self._thread.join(_STOP_SECONDS)
+
+    # the thread
+
+    def _run(self) -> None:
+        # In the background, a read then fails instead of stopping the gate.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTIN, signal.SIGTTOU})
+        minutes = self._config.console.lock_minutes
+        try:
+            while not self._stopping.is_set():
+                turn = self._turn.wait(minutes * 60 if minutes else None)
+                self._turn.clear()
+                if not turn:
+                    self._lock()
+                elif self._is_needed() and not self._stopping.is_set():
+                    self._ask()
+        except TerminalGone as gone:
+            self._log.note("terminal", f"questions are no longer asked here: {gone}")
+        finally:
+            self._lock()
+
+    def _lock(self) -> None:
+        if self._key is not None:
+            self._key.lock()
+        self._key = None
+
+    def _ask(self) -> None:
+        """Asks about everything that waits, until it is answered or left."""
+        before = self._turns
+        self._left &= before
+        loop: QuestionLoop | None = None
+        try:
+            key = self._operator_key()
+            with self._output.held(), open_terminal(style_for(os.environ, plain=False)) as terminal:
+                if not terminal.in_foreground:
+                    raise AileronError("cannot ask in this terminal", "the gate runs in the background")
+                loop = self._loop = QuestionLoop(self._sources(), key, terminal, self._settings())
+                try:
+                    loop.run()
+                except AileronError as error:
+                    if not isinstance(error, TerminalGone) or isinstance(error, EndOfInput):
+                        terminal.write(inline(str(error)))
+                    else:
+                        raise
+                if loop.was_left and not self._stopping.is_set():
+                    terminal.write(_LEFT if self._is_needed() else "It is no longer waiting.")
+        except TerminalGone:
+            raise
+        except AileronError as error:
+            self._log.note("terminal", str(error))
+        finally:
+            self._loop = None
+            self._left |= before | ((loop.waiting_ids & self._turns) if loop is not None else frozenset())
+
+    def _operator_key(self) -> StoredOperatorKey:
+        if self._key is None:
+            folder = paths().keys
+            self._key = StoredOperatorKey(folder, key_store.choose(folder, self._key_name or None).name)
+        return self._key
+
+    def _sources(self) -> "list[SourceSpec]":
+        return source_specs([GateChoice("", discover)], self._config, surface=SURFACE)
+
+    def _settings(self) -> QuestionSettings:
+        console = self._config.console
+        return QuestionSettings(
+            self._config.policy.high_risk,
+            console.lock_minutes,
+            console.bell,
+            until_idle=True,
+            is_wanted=self._is_wanted,
+            is_needed=self._is_needed,
+        )
+
+
+def _is_announced(gate: "Gate") -> bool:
+    """Whether the gate can be reached."""
+    try:
+        return discover().instance == gate.instance
+    except NoGate:
+        return False
