@@ -16,7 +16,7 @@ from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.approver_sessions import IDLE_SECONDS, MAX_SESSION_SECONDS
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
-from aileron_tui.gate.http_request import HttpRequest, Refusal
+from aileron_tui.gate.http_request import HttpRequest, Refusal, rate_limited
 from aileron_tui.signing.approvers import Approvers
 
 SESSION: Final = "aileron.page_session"
@@ -86,7 +86,7 @@ class PageSessions:
         self._codes: dict[bytes, PageCode] = {}
         self._used: dict[bytes, PageSession] = {}
         self._sessions: dict[bytes, PageSession] = {}
-        self.tries = TokenBucket(5.0, 50, clock)
+        self._wrong_codes = TokenBucket(5.0, 50, clock)
         self.on_end: Callable[[PageSession], None] = lambda _: None
 
     def issue(self, keyid: str, name: str, enrolment: str = "") -> tuple[str, PageCode]:
@@ -103,7 +103,8 @@ class PageSessions:
         """Opens a session with a code; returns it, the token of its tab, and the cookie.
 
         Tabs of one browser share a cookie, so that one more tab does not end the others. A code that is used twice
-        was seen by somebody else, so the session that it opened ends.
+        was seen by somebody else, so the session that it opened ends. Only wrong codes are limited: any program on
+        this machine can send those, and must not keep out who has a right one.
         """
         digest, now = _digest(text), self._clock()
         code = self._codes.pop(digest, None)
@@ -114,6 +115,8 @@ class PageSessions:
                     "this code was used before, so what it opened is closed now; if that was not you, stop the gate"
                 )
                 raise Refusal(403, "used_code", f"{message}. {_AGAIN}")
+            if seconds := self._wrong_codes.take():
+                raise rate_limited("codes", seconds)
             raise Refusal(403, "unknown_code", f"this code is not valid. {_AGAIN}")
         if now >= code.expires_at:
             raise Refusal(403, "expired_code", f"this code has expired: it works for {CODE_SECONDS} seconds. {_AGAIN}")

@@ -18,7 +18,6 @@ from aileron_tui.gate.http_request import (
     Refusal,
     json_response,
     not_found,
-    rate_limited,
     reply_response,
 )
 from aileron_tui.gate.page_port import LOGGED_CALLER, LOGGED_PATH, PageSetup
@@ -136,8 +135,6 @@ class WebPage:
     async def open_session(self, http_request: HttpRequest) -> Response:
         """Opens a session for a code."""
         http_request.query()
-        if seconds := self._sessions.tries.take():
-            raise rate_limited("codes", seconds)
         body = await http_request.body(http_request.limits.session_bytes, {"code"})
         given = cookie_value(http_request.raw.scope["headers"], self._cookie)
         session, tab, cookie = self._sessions.open(text_field(body, "code"), given)
