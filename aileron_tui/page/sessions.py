@@ -88,6 +88,7 @@ class PageSessions:
         self._sessions: dict[bytes, PageSession] = {}
         self._wrong_codes = TokenBucket(5.0, 50, clock)
         self.on_end: Callable[[PageSession], None] = lambda _: None
+        self.on_used_code: Callable[[PageSession], None] = lambda _: None
 
     def issue(self, keyid: str, name: str, enrolment: str = "") -> tuple[str, PageCode]:
         """A new code for the holder of a key."""
@@ -111,6 +112,7 @@ class PageSessions:
         if code is None:
             if (opened := self._used.pop(digest, None)) is not None:
                 self.close(opened)
+                self.on_used_code(opened)
                 message = (
                     "this code was used before, so what it opened is closed now; if that was not you, stop the gate"
                 )

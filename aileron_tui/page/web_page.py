@@ -36,6 +36,7 @@ SURFACE: Final = "page"
 
 _REQUESTS_PER_VIEW: Final = 100
 _LONGEST_QUERY: Final = 1000
+_USED_TWICE: Final = "its code was used twice, so somebody else may have registered a passkey of theirs"
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": FRAGMENT_POLICY,
@@ -64,6 +65,7 @@ class WebPage:
         self._sessions = PageSessions(gate.instance, gate.approvers, setup.clock, setup.limits)
         self._sessions.on_end = gate.presence.left
         self._enrolments = Enrolments(gate, setup.origin, setup.clock)
+        self._sessions.on_used_code = lambda opened: self._enrolments.end(opened.enrolment, _USED_TWICE)
         self._documents = Documents()
         open_, tab = RouteAccess.OPEN, RouteAccess.APPROVER
         self._table = RouteTable(
