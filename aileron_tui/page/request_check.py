@@ -29,8 +29,11 @@ class PageRequestCheck:
         """The only Host that is accepted."""
         return self.origin.removeprefix("http://")
 
-    def check(self, http_request: HttpRequest, *, opens_page: bool) -> None:
-        """Refuses what this page did not send. `opens_page` is for the page itself, which links may lead to."""
+    def check(self, http_request: HttpRequest, *, opens_page: bool, from_anywhere: bool = False) -> None:
+        """Refuses what this page did not send. `opens_page` is for the page itself, which links may lead to.
+
+        `from_anywhere` is for what another page may load, such as the file that leads to this page.
+        """
         headers, method = http_request.raw.scope["headers"], http_request.raw.method
         if single_header(headers, b"host") != self.host:
             raise Refusal(403, "forbidden_host", f"the page is only served at {self.origin}")
@@ -44,7 +47,7 @@ class PageRequestCheck:
             raise Refusal(403, "forbidden_origin", _NOT_FROM_HERE)
         if opens_page:
             self._check_navigation(headers)
-        elif single_header(headers, b"sec-fetch-site") not in (None, "same-origin"):
+        elif not from_anywhere and single_header(headers, b"sec-fetch-site") not in (None, "same-origin"):
             raise Refusal(403, "forbidden_origin", _NOT_FROM_HERE)
 
     @staticmethod

@@ -138,6 +138,11 @@ class PageSessions:
         self._sessions[_digest(tab)] = session
         return session, tab, cookie
 
+    def is_waiting(self, proof: str) -> bool:
+        """Whether a code waits to be used whose digest is this, in hex digits: only who has the code knows it."""
+        now = self._clock()
+        return any(digest.hex() == proof and code.expires_at > now for digest, code in self._codes.items())
+
     def _remember(self, digest: bytes, session: PageSession, now: float) -> None:
         self._used[digest] = session
         while len(self._used) > _USED_CODES:

@@ -36,6 +36,8 @@ SURFACE: Final = "page"
 
 _REQUESTS_PER_VIEW: Final = 100
 _LONGEST_QUERY: Final = 1000
+_IMAGE: Final = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
+_CLEARED: Final = {"Clear-Site-Data": '"cache", "storage"', "Cross-Origin-Resource-Policy": "cross-origin"}
 _USED_TWICE: Final = "its code was used twice, so somebody else may have registered a passkey of theirs"
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -71,6 +73,7 @@ class WebPage:
         self._table = RouteTable(
             (
                 Route("GET", "/page", open_, self.shell),
+                Route("GET", "/page/clear/{proof}", open_, self.clear),
                 Route("POST", "/page/session", open_, self.open_session),
                 Route("DELETE", "/page/session", tab, self.close_session),
                 *RequestRoutes(gate, setup, self._sessions, self._documents).routes,
@@ -111,7 +114,9 @@ class WebPage:
 
     async def _route(self, http_request: HttpRequest, segments: list[str]) -> Response:
         scope, method = http_request.raw.scope, http_request.raw.method
-        self._check.check(http_request, opens_page=segments == ["page"])
+        self._check.check(
+            http_request, opens_page=segments == ["page"], from_anywhere=segments[:2] == ["page", "clear"]
+        )
         route, http_request.path_params, allowed = self._table.find(method, segments)
         if route is None and allowed:
             methods = {"Allow": ", ".join(allowed)}
@@ -133,6 +138,16 @@ class WebPage:
         http_request.query()
         content, policy = await asyncio.to_thread(lambda: (self._documents.shell, self._documents.policy))
         return Response(content, headers={"Content-Security-Policy": policy}, media_type="text/html")
+
+    async def clear(self, http_request: HttpRequest) -> Response:
+        """An image with which the browser forgets what another program kept at this origin while no gate was there.
+
+        A service worker or a cached copy of that program would be shown in place of the page.
+        """
+        http_request.query()
+        if not self._sessions.is_waiting(http_request.path_params["proof"]):
+            raise not_found("code")
+        return Response(_IMAGE, headers=_CLEARED, media_type="image/svg+xml")
 
     async def open_session(self, http_request: HttpRequest) -> Response:
         """Opens a session for a code."""

@@ -1,6 +1,7 @@
 """Opening the page: codes that work once, and sessions that need the cookie and the token of the tab."""
 
 import asyncio
+import hashlib
 
 import pytest
 
@@ -48,6 +49,39 @@ def test_the_code_is_only_in_the_fragment_and_is_not_logged(env: GateEnv) -> Non
                 assert secret
                 assert secret not in log
             assert "GET /page/waiting 200" in log
+
+    run_async(scenario())
+
+
+def test_only_who_has_an_unused_code_can_clear_what_the_browser_keeps(env: GateEnv) -> None:
+    async def scenario() -> None:
+        async with served_page(env) as page:
+            code = (await page.code())["code"]
+            path = f"/page/clear/{hashlib.sha256(code.encode()).hexdigest()}"
+            tab = Tab(page.served.port)
+            cleared = await tab.get(path, sec_fetch_site="cross-site")
+            assert (cleared.status, cleared.headers["clear-site-data"]) == (200, '"cache", "storage"')
+            assert cleared.headers["cross-origin-resource-policy"] == "cross-origin"
+            assert (await tab.get(path, host="evil.example")).status == 403
+            await tab.open(code)
+            for again in (path, "/page/clear/0", f"/page/clear/{code}"):
+                refused = await tab.get(again)
+                assert refused.status == 404
+                assert "clear-site-data" not in refused.headers
+
+    run_async(scenario())
+
+
+def test_a_browser_that_has_a_service_worker_at_the_page_gets_one_that_removes_itself(env: GateEnv) -> None:
+    async def scenario() -> None:
+        async with served_page(env) as page:
+            for path in ("/sw.js", "/page/sw.js", "/"):
+                reply = await Tab(page.served.port).get(path, service_worker="script")
+                assert reply.status == 200
+                assert reply.headers["content-type"].startswith("text/javascript")
+                assert "unregister()" in reply.text
+            other = await Tab(page.served.port).get("/sw.js", service_worker="script", host="evil.example")
+            assert other.status == 403
 
     run_async(scenario())
 

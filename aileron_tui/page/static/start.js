@@ -10,7 +10,7 @@ function takeCode() {
 }
 
 async function start() {
-  try { keysOn = localStorage.getItem(KEYS) !== "off"; } catch { /* The keys stay on. */ }
+  keysOn = !document.cookie.split("; ").includes(`${KEYS}=off`);
   const code = takeCode();
   if (!gate.restore()) return signOut(COOKIES);
   if (code) {
