@@ -151,7 +151,7 @@ addEventListener("focus", () => detail.arming.disarm("the window just gained foc
 addEventListener("paste", () => detail.arming.disarm("text was pasted"));
 addEventListener("popstate", closeDetail);
 // Opening the page in another tab clears what is stored.
-addEventListener("pagehide", () => gate.keep(gate.token));
+addEventListener("pagehide", () => { if (gate.token) gate.keep(gate.token); });
 document.addEventListener("visibilitychange", () => {
   detail.arming.disarm("the page was just shown");
   reading();
