@@ -58,14 +58,13 @@ class PageRequestCheck:
                 raise Refusal(403, "forbidden_origin", "open this page by itself, not inside another one")
 
 
-def cookie_value(headers: HeaderList, name: str) -> str:
-    """The cookie with this name, "" if there is none or more than one."""
+def cookie_values(headers: HeaderList, name: str) -> list[str]:
+    """The cookies with this name. A server on another port may have added some."""
     text = "; ".join(value.decode("latin-1") for key, value in headers if key == b"cookie")
     if len(text) > _LONGEST_COOKIES:
-        return ""
+        return []
     pairs = (part.strip().partition("=") for part in text.split(";"))
-    values = [value for key, _, value in pairs if key == name]
-    return values[0] if len(values) == 1 else ""
+    return [value for key, _, value in pairs if key == name and value]
 
 
 def tab_token(headers: HeaderList) -> str:

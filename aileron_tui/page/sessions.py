@@ -8,7 +8,7 @@ session decides nothing by itself; an approval needs a passkey.
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -100,7 +100,7 @@ class PageSessions:
         code = self._codes[_digest(text)] = PageCode(keyid, name, now + CODE_SECONDS, enrolment)
         return text, code
 
-    def open(self, text: str, cookie: str) -> tuple[PageSession, str, str]:
+    def open(self, text: str, cookies: Sequence[str]) -> tuple[PageSession, str, str]:
         """Opens a session with a code; returns it, the token of its tab, and the cookie.
 
         Tabs of one browser share a cookie, so that one more tab does not end the others. A code that is used twice
@@ -124,12 +124,9 @@ class PageSessions:
             raise Refusal(403, "expired_code", f"this code has expired: it works for {CODE_SECONDS} seconds. {_AGAIN}")
         if not self._is_active(code.keyid):
             raise Refusal(403, "revoked_key", "the key that opened this page was revoked")
-        shared = _digest(cookie) if cookie else b""
-        if not shared or not any(
-            hmac.compare_digest(one.cookie, shared) and one.keyid == code.keyid and one.ends_at > now
-            for one in self._sessions.values()
-        ):
-            cookie = secrets.token_urlsafe(32)
+        own = [one for one in self._sessions.values() if one.keyid == code.keyid and one.ends_at > now]
+        shared = (cookie for cookie in cookies if any(_has_cookie(one, cookie) for one in own))
+        cookie = next(shared, "") or secrets.token_urlsafe(32)
         tab = f"{self._instance}.{secrets.token_urlsafe(32)}"
         id_ = f"page-{secrets.token_hex(6)}"
         buckets = [TokenBucket(self._limits.writes_per_second, self._limits.writes_burst, self._clock) for _ in "12"]
@@ -152,7 +149,7 @@ class PageSessions:
         )
         self._sessions = dict(active[-(MAX_SESSIONS - 1) :])
 
-    def find(self, tab: str, cookie: str) -> PageSession:
+    def find(self, tab: str, cookies: Sequence[str]) -> PageSession:
         """The session of a tab, which is renewed. Raises Refusal with the reason if there is none."""
         if not tab:
             raise Refusal(401, "no_tab", f"this page is not open in this tab. {_AGAIN}")
@@ -162,9 +159,9 @@ class PageSessions:
             if instance and instance != self._instance:
                 raise Refusal(401, "gate_restarted", f"the gate was restarted since this page was opened. {_AGAIN}")
             raise Refusal(401, "session_ended", f"the session of this page has ended. {_AGAIN}")
-        if not cookie:
+        if not cookies:
             raise Refusal(401, "no_cookie", f"the browser sent no cookie; allow cookies for localhost. {_AGAIN}")
-        if not hmac.compare_digest(session.cookie, _digest(cookie)):
+        if not any(_has_cookie(session, cookie) for cookie in cookies):
             raise Refusal(401, "wrong_cookie", f"another program on this machine replaced this page's cookie. {_AGAIN}")
         return session
 
@@ -213,6 +210,10 @@ def enrolling_session(http_request: HttpRequest) -> PageSession:
     if not session.enrolment:
         raise Refusal(403, "forbidden", "to register a passkey, run `aileron-tui key security-key add`")
     return session
+
+
+def _has_cookie(session: PageSession, cookie: str) -> bool:
+    return hmac.compare_digest(session.cookie, _digest(cookie))
 
 
 def _digest(text: str) -> bytes:

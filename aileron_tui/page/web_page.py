@@ -25,7 +25,7 @@ from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
 from aileron_tui.page.documents import FRAGMENT_POLICY, Documents
 from aileron_tui.page.enrolments import Enrolments
 from aileron_tui.page.request_bodies import text_field
-from aileron_tui.page.request_check import PageRequestCheck, cookie_value, tab_token
+from aileron_tui.page.request_check import PageRequestCheck, cookie_values, tab_token
 from aileron_tui.page.request_routes import RequestRoutes
 from aileron_tui.page.sessions import SESSION, PageSessions, enrolling_session, tab_session
 
@@ -122,7 +122,7 @@ class WebPage:
             methods = {"Allow": ", ".join(allowed)}
             raise Refusal(405, "method_not_allowed", "this route does not support this method", methods)
         if route is None or route.access is not RouteAccess.OPEN:
-            session = self._sessions.find(tab_token(scope["headers"]), cookie_value(scope["headers"], self._cookie))
+            session = self._sessions.find(tab_token(scope["headers"]), cookie_values(scope["headers"], self._cookie))
             scope[SESSION], scope[LOGGED_CALLER] = session, f"{session.id} {session.name}"
             if identify := scope.get(IDENTIFY):
                 identify(APPROVER)
@@ -153,7 +153,7 @@ class WebPage:
         """Opens a session for a code."""
         http_request.query()
         body = await http_request.body(http_request.limits.session_bytes, {"code"})
-        given = cookie_value(http_request.raw.scope["headers"], self._cookie)
+        given = cookie_values(http_request.raw.scope["headers"], self._cookie)
         session, tab, cookie = self._sessions.open(text_field(body, "code"), given)
         http_request.raw.scope[LOGGED_CALLER] = f"{session.id} {session.name}"
         reply: JsonObject = {
