@@ -2,8 +2,12 @@
 
 Other users, and programs of this user, can see the arguments of a process. So the browser is given the name of a
 private file, which leads it to the page. The file is removed when its code has expired.
+
+While no gate runs, another program can listen on its port, and leave a service worker or a cached copy in the browser
+that would be shown in place of the page. So the file first has the browser forget what it keeps for the page.
 """
 
+import hashlib
 import html
 import os
 import secrets
@@ -14,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder, write_private
@@ -25,10 +30,19 @@ _FILE: Final = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0; url={url}">
 <title>Opening the page</title>
 </head>
-<body><p><a href="{url}">Open the page</a></p></body>
+<body data-url="{url}" data-clear="{clear}">
+<p>Opening the page…</p>
+<noscript>The page needs JavaScript.</noscript>
+<script>
+const {{ url, clear }} = document.body.dataset;
+const image = new Image();
+image.onload = () => location.replace(url);
+image.onerror = () => {{ document.querySelector("p").textContent = "The gate did not answer. Try again."; }};
+image.src = clear;
+</script>
+</body>
 </html>
 """
 
@@ -56,13 +70,19 @@ def open_in_browser(
     _remove_left_over(folder)
     file = folder / f"open-{secrets.token_hex(8)}.html"
     try:
-        write_private(file, _FILE.format(url=html.escape(url)).encode())
+        write_private(file, _FILE.format(url=html.escape(url), clear=html.escape(_clear_url(url))).encode())
         if not opens(file.as_uri()):
             return False
         wait(CODE_SECONDS)
     finally:
         file.unlink(missing_ok=True)
     return True
+
+
+def _clear_url(url: str) -> str:
+    """What makes the browser forget what it keeps for the page; the gate knows the digest of the code."""
+    page, _, code = url.partition("#code=")
+    return f"{page}/clear/{hashlib.sha256(unquote(code).encode()).hexdigest()}"
 
 
 def _remove_left_over(folder: Path) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from aileron_tui.surface.security_key_registration import RegisteredKey
 
 _KEY: Final = "the key to sign with; required if there are several"
+_COMPARE: Final = "  The page in your browser must show the same fingerprint."
 _CLOSING_SECONDS: Final = 2.0
 _NONE_LEFT: Final = 'high_risk is "key", so nothing at high risk can be approved until you add one'
 
@@ -85,7 +86,11 @@ def _registered_by_usb(name: str, known: tuple[Approver, ...]) -> "RegisteredKey
 
 
 def _registered_on_page(name: str, key: UnlockedKey) -> "RegisteredKey":
-    """What was registered in the browser, if the person confirms that it is theirs."""
+    """What was registered in the browser, if the person confirms that it is theirs.
+
+    The page stays open meanwhile. If somebody else has used its code, the gate notices when the browser uses it, so
+    the gate is asked again after the answer.
+    """
     from aileron_tui.runtime.gate_discovery import discover  # noqa: PLC0415  # only here
     from aileron_tui.runtime.page_client import PageClient  # noqa: PLC0415
     from aileron_tui.surface.security_key_registration import RegisteredKey  # noqa: PLC0415
@@ -96,10 +101,12 @@ def _registered_on_page(name: str, key: UnlockedKey) -> "RegisteredKey":
         with _opened(code.url):
             while found is None:
                 found = client.registered_passkey(code.enrolment)
-    registered = RegisteredKey(found.public, found.backup_eligible)
-    write(sys.stderr, f"Registered {found.public.fingerprint}", f"  {copies(registered)}")
-    if ask_line(f"Let it approve as {name}? [y/N]").lower() not in ("y", "yes"):
-        raise confirmation.NotDecided("nothing was added")
+            registered = RegisteredKey(found.public, found.backup_eligible)
+            write(sys.stderr, f"Registered {found.public.fingerprint}", f"  {copies(registered)}", _COMPARE)
+            if ask_line(f"Let it approve as {name}? [y/N]").lower() not in ("y", "yes"):
+                raise confirmation.NotDecided("nothing was added")
+        if client.registered_passkey(code.enrolment) != found:
+            raise KeyFault("the gate has another passkey now", hint="Nothing was added. Try again.")
     return registered
 
 

@@ -150,7 +150,8 @@ def recorded_key_change(entry: Entry) -> tuple[KeyChange, str, bytes] | None:
     body = entry.body
     line, fingerprint = str(body.get("key", "")), str(body.get("fingerprint", ""))
     if "envelope" not in body:
-        if line.startswith(SECURITY_KEY_LINE.strip()) and entry.kind == EntryKind.KEY_ENROLLED:
+        is_one = line.split()[:1] == [SECURITY_KEY_LINE.strip()] or is_security_key(fingerprint)
+        if is_one and entry.kind == EntryKind.KEY_ENROLLED:
             raise JsonError("a security key can only be enrolled with the signature of an approver", "$.body.envelope")
         return None
     envelope = body["envelope"]

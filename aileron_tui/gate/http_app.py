@@ -51,6 +51,7 @@ from aileron_tui.gate.resource_shortage import shortage
 from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
 from aileron_tui.gate.viewer_routes import ViewerRoutes
 from aileron_tui.gate.viewer_sessions import ViewerSession, ViewerSessions
+from aileron_tui.gate.worker_removal import is_worker_script, worker_removal
 
 if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
@@ -178,6 +179,8 @@ class GateApp:
     async def _route(self, http_request: HttpRequest) -> Response:
         scope = http_request.raw.scope
         segments = path_segments(scope["raw_path"])
+        if is_worker_script(scope["headers"]) and not http_request.on_socket:
+            return worker_removal(self._origin_check.page_origin, scope["headers"])
         if segments and segments[0] == PAGE and not http_request.on_socket:
             return await self._page.page.respond(http_request, segments)  # its own checks are stricter
         if not http_request.on_socket:  # no web page can connect to a Unix socket

@@ -31,7 +31,8 @@ _CLIENT_LIMITS: Final = JsonLimits(size=4096, depth=4, count=100)
 class Enrolment:
     """A passkey that is being registered under a name, for the holder of a key.
 
-    `challenge` is what the browser must sign next, b"" if nothing. `registered` is the key once it is there.
+    `challenge` is what the browser must sign next, b"" if nothing. `registered` is the key once it is there, and
+    `ended` is why there will be none.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Enrolment:
     changed: asyncio.Event
     challenge: bytes = b""
     registered: "RegisteredKey | None" = None
+    ended: str = ""
 
 
 class Enrolments:
@@ -65,19 +67,26 @@ class Enrolments:
         """The name under which a passkey is being registered, "" if there is no such enrolment."""
         return self._enrolments[id_].name if id_ in self._enrolments else ""
 
+    def end(self, id_: str, why: str) -> None:
+        """Ends an enrolment, also one whose passkey is registered."""
+        if (found := self._enrolments.get(id_)) is not None:
+            found.registered, found.ended = None, why
+            found.changed.set()
+
     async def wait(self, id_: str, keyid: str, seconds: int) -> JsonObject | None:
         """What is known about an enrolment, after waiting for it; None if this key has begun no such enrolment."""
         found = self._enrolments.get(id_)
         if found is None or found.keyid != keyid:
             return None
-        if found.registered is None and seconds:
+        if found.registered is None and not found.ended and seconds:
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(seconds, max(0.0, found.expires_at - self._clock()))):
                     await found.changed.wait()
         if found.registered is None:
             late = id_ not in self._enrolments or found.expires_at <= self._clock()
-            more: JsonObject = {"reason": "nothing was registered in time"} if late else {}
-            return {"status": "ended" if late else "waiting", "name": found.name, **more}
+            why = found.ended or ("nothing was registered in time" if late else "")
+            more: JsonObject = {"reason": why} if why else {}
+            return {"status": "ended" if why else "waiting", "name": found.name, **more}
         key = found.registered.public
         return {
             "status": "registered",
@@ -129,12 +138,16 @@ class Enrolments:
                 raise Refusal(409, "known_key", "this passkey is already enrolled")
         enrolment.registered = registered
         enrolment.changed.set()
-        return {"status": "registered", "message": "Registered. Go back to the terminal to confirm it."}
+        return {
+            "status": "registered",
+            "message": "Registered. Go back to the terminal to confirm it.",
+            "fingerprint": registered.public.fingerprint,
+        }
 
     def _open(self, id_: str) -> Enrolment:
         found = self._enrolments.get(id_)
-        if found is None or found.expires_at <= self._clock():
-            raise Refusal(403, "enrolment_ended", "this took too long; run `aileron-tui key security-key add` again")
+        if found is None or found.ended or found.expires_at <= self._clock():
+            raise Refusal(403, "enrolment_ended", "this has ended; run `aileron-tui key security-key add` again")
         if found.registered is not None:
             raise Refusal(409, "registered", "a passkey is already registered; go back to the terminal")
         return found

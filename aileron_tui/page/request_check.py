@@ -29,8 +29,11 @@ class PageRequestCheck:
         """The only Host that is accepted."""
         return self.origin.removeprefix("http://")
 
-    def check(self, http_request: HttpRequest, *, opens_page: bool) -> None:
-        """Refuses what this page did not send. `opens_page` is for the page itself, which links may lead to."""
+    def check(self, http_request: HttpRequest, *, opens_page: bool, from_anywhere: bool = False) -> None:
+        """Refuses what this page did not send. `opens_page` is for the page itself, which links may lead to.
+
+        `from_anywhere` is for what another page may load, such as the file that leads to this page.
+        """
         headers, method = http_request.raw.scope["headers"], http_request.raw.method
         if single_header(headers, b"host") != self.host:
             raise Refusal(403, "forbidden_host", f"the page is only served at {self.origin}")
@@ -44,7 +47,7 @@ class PageRequestCheck:
             raise Refusal(403, "forbidden_origin", _NOT_FROM_HERE)
         if opens_page:
             self._check_navigation(headers)
-        elif single_header(headers, b"sec-fetch-site") not in (None, "same-origin"):
+        elif not from_anywhere and single_header(headers, b"sec-fetch-site") not in (None, "same-origin"):
             raise Refusal(403, "forbidden_origin", _NOT_FROM_HERE)
 
     @staticmethod
@@ -55,14 +58,13 @@ class PageRequestCheck:
                 raise Refusal(403, "forbidden_origin", "open this page by itself, not inside another one")
 
 
-def cookie_value(headers: HeaderList, name: str) -> str:
-    """The cookie with this name, "" if there is none or more than one."""
+def cookie_values(headers: HeaderList, name: str) -> list[str]:
+    """The cookies with this name. A server on another port may have added some."""
     text = "; ".join(value.decode("latin-1") for key, value in headers if key == b"cookie")
     if len(text) > _LONGEST_COOKIES:
-        return ""
+        return []
     pairs = (part.strip().partition("=") for part in text.split(";"))
-    values = [value for key, _, value in pairs if key == name]
-    return values[0] if len(values) == 1 else ""
+    return [value for key, _, value in pairs if key == name and value]
 
 
 def tab_token(headers: HeaderList) -> str:

@@ -8,7 +8,7 @@ session decides nothing by itself; an approval needs a passkey.
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -16,7 +16,7 @@ from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.approver_sessions import IDLE_SECONDS, MAX_SESSION_SECONDS
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
-from aileron_tui.gate.http_request import HttpRequest, Refusal
+from aileron_tui.gate.http_request import HttpRequest, Refusal, rate_limited
 from aileron_tui.signing.approvers import Approvers
 
 SESSION: Final = "aileron.page_session"
@@ -86,8 +86,9 @@ class PageSessions:
         self._codes: dict[bytes, PageCode] = {}
         self._used: dict[bytes, PageSession] = {}
         self._sessions: dict[bytes, PageSession] = {}
-        self.tries = TokenBucket(5.0, 50, clock)
+        self._wrong_codes = TokenBucket(5.0, 50, clock)
         self.on_end: Callable[[PageSession], None] = lambda _: None
+        self.on_used_code: Callable[[PageSession], None] = lambda _: None
 
     def issue(self, keyid: str, name: str, enrolment: str = "") -> tuple[str, PageCode]:
         """A new code for the holder of a key."""
@@ -99,32 +100,33 @@ class PageSessions:
         code = self._codes[_digest(text)] = PageCode(keyid, name, now + CODE_SECONDS, enrolment)
         return text, code
 
-    def open(self, text: str, cookie: str) -> tuple[PageSession, str, str]:
+    def open(self, text: str, cookies: Sequence[str]) -> tuple[PageSession, str, str]:
         """Opens a session with a code; returns it, the token of its tab, and the cookie.
 
         Tabs of one browser share a cookie, so that one more tab does not end the others. A code that is used twice
-        was seen by somebody else, so the session that it opened ends.
+        was seen by somebody else, so the session that it opened ends. Only wrong codes are limited: any program on
+        this machine can send those, and must not keep out who has a right one.
         """
         digest, now = _digest(text), self._clock()
         code = self._codes.pop(digest, None)
         if code is None:
             if (opened := self._used.pop(digest, None)) is not None:
                 self.close(opened)
+                self.on_used_code(opened)
                 message = (
                     "this code was used before, so what it opened is closed now; if that was not you, stop the gate"
                 )
                 raise Refusal(403, "used_code", f"{message}. {_AGAIN}")
+            if seconds := self._wrong_codes.take():
+                raise rate_limited("codes", seconds)
             raise Refusal(403, "unknown_code", f"this code is not valid. {_AGAIN}")
         if now >= code.expires_at:
             raise Refusal(403, "expired_code", f"this code has expired: it works for {CODE_SECONDS} seconds. {_AGAIN}")
         if not self._is_active(code.keyid):
             raise Refusal(403, "revoked_key", "the key that opened this page was revoked")
-        shared = _digest(cookie) if cookie else b""
-        if not shared or not any(
-            hmac.compare_digest(one.cookie, shared) and one.keyid == code.keyid and one.ends_at > now
-            for one in self._sessions.values()
-        ):
-            cookie = secrets.token_urlsafe(32)
+        own = [one for one in self._sessions.values() if one.keyid == code.keyid and one.ends_at > now]
+        shared = (cookie for cookie in cookies if any(_has_cookie(one, cookie) for one in own))
+        cookie = next(shared, "") or secrets.token_urlsafe(32)
         tab = f"{self._instance}.{secrets.token_urlsafe(32)}"
         id_ = f"page-{secrets.token_hex(6)}"
         buckets = [TokenBucket(self._limits.writes_per_second, self._limits.writes_burst, self._clock) for _ in "12"]
@@ -132,6 +134,11 @@ class PageSessions:
         self._remember(digest, session, now)
         self._sessions[_digest(tab)] = session
         return session, tab, cookie
+
+    def is_waiting(self, proof: str) -> bool:
+        """Whether a code waits to be used whose digest is this, in hex digits: only who has the code knows it."""
+        now = self._clock()
+        return any(digest.hex() == proof and code.expires_at > now for digest, code in self._codes.items())
 
     def _remember(self, digest: bytes, session: PageSession, now: float) -> None:
         self._used[digest] = session
@@ -142,7 +149,7 @@ class PageSessions:
         )
         self._sessions = dict(active[-(MAX_SESSIONS - 1) :])
 
-    def find(self, tab: str, cookie: str) -> PageSession:
+    def find(self, tab: str, cookies: Sequence[str]) -> PageSession:
         """The session of a tab, which is renewed. Raises Refusal with the reason if there is none."""
         if not tab:
             raise Refusal(401, "no_tab", f"this page is not open in this tab. {_AGAIN}")
@@ -152,9 +159,9 @@ class PageSessions:
             if instance and instance != self._instance:
                 raise Refusal(401, "gate_restarted", f"the gate was restarted since this page was opened. {_AGAIN}")
             raise Refusal(401, "session_ended", f"the session of this page has ended. {_AGAIN}")
-        if not cookie:
+        if not cookies:
             raise Refusal(401, "no_cookie", f"the browser sent no cookie; allow cookies for localhost. {_AGAIN}")
-        if not hmac.compare_digest(session.cookie, _digest(cookie)):
+        if not any(_has_cookie(session, cookie) for cookie in cookies):
             raise Refusal(401, "wrong_cookie", f"another program on this machine replaced this page's cookie. {_AGAIN}")
         return session
 
@@ -203,6 +210,10 @@ def enrolling_session(http_request: HttpRequest) -> PageSession:
     if not session.enrolment:
         raise Refusal(403, "forbidden", "to register a passkey, run `aileron-tui key security-key add`")
     return session
+
+
+def _has_cookie(session: PageSession, cookie: str) -> bool:
+    return hmac.compare_digest(session.cookie, _digest(cookie))
 
 
 def _digest(text: str) -> bytes:

@@ -18,7 +18,6 @@ from aileron_tui.gate.http_request import (
     Refusal,
     json_response,
     not_found,
-    rate_limited,
     reply_response,
 )
 from aileron_tui.gate.page_port import LOGGED_CALLER, LOGGED_PATH, PageSetup
@@ -26,7 +25,7 @@ from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
 from aileron_tui.page.documents import FRAGMENT_POLICY, Documents
 from aileron_tui.page.enrolments import Enrolments
 from aileron_tui.page.request_bodies import text_field
-from aileron_tui.page.request_check import PageRequestCheck, cookie_value, tab_token
+from aileron_tui.page.request_check import PageRequestCheck, cookie_values, tab_token
 from aileron_tui.page.request_routes import RequestRoutes
 from aileron_tui.page.sessions import SESSION, PageSessions, enrolling_session, tab_session
 
@@ -37,6 +36,9 @@ SURFACE: Final = "page"
 
 _REQUESTS_PER_VIEW: Final = 100
 _LONGEST_QUERY: Final = 1000
+_IMAGE: Final = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
+_CLEARED: Final = {"Clear-Site-Data": '"cache", "storage"', "Cross-Origin-Resource-Policy": "cross-origin"}
+_USED_TWICE: Final = "its code was used twice, so somebody else may have registered a passkey of theirs"
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": FRAGMENT_POLICY,
@@ -65,11 +67,13 @@ class WebPage:
         self._sessions = PageSessions(gate.instance, gate.approvers, setup.clock, setup.limits)
         self._sessions.on_end = gate.presence.left
         self._enrolments = Enrolments(gate, setup.origin, setup.clock)
+        self._sessions.on_used_code = lambda opened: self._enrolments.end(opened.enrolment, _USED_TWICE)
         self._documents = Documents()
         open_, tab = RouteAccess.OPEN, RouteAccess.APPROVER
         self._table = RouteTable(
             (
                 Route("GET", "/page", open_, self.shell),
+                Route("GET", "/page/clear/{proof}", open_, self.clear),
                 Route("POST", "/page/session", open_, self.open_session),
                 Route("DELETE", "/page/session", tab, self.close_session),
                 *RequestRoutes(gate, setup, self._sessions, self._documents).routes,
@@ -110,13 +114,15 @@ class WebPage:
 
     async def _route(self, http_request: HttpRequest, segments: list[str]) -> Response:
         scope, method = http_request.raw.scope, http_request.raw.method
-        self._check.check(http_request, opens_page=segments == ["page"])
+        self._check.check(
+            http_request, opens_page=segments == ["page"], from_anywhere=segments[:2] == ["page", "clear"]
+        )
         route, http_request.path_params, allowed = self._table.find(method, segments)
         if route is None and allowed:
             methods = {"Allow": ", ".join(allowed)}
             raise Refusal(405, "method_not_allowed", "this route does not support this method", methods)
         if route is None or route.access is not RouteAccess.OPEN:
-            session = self._sessions.find(tab_token(scope["headers"]), cookie_value(scope["headers"], self._cookie))
+            session = self._sessions.find(tab_token(scope["headers"]), cookie_values(scope["headers"], self._cookie))
             scope[SESSION], scope[LOGGED_CALLER] = session, f"{session.id} {session.name}"
             if identify := scope.get(IDENTIFY):
                 identify(APPROVER)
@@ -133,13 +139,21 @@ class WebPage:
         content, policy = await asyncio.to_thread(lambda: (self._documents.shell, self._documents.policy))
         return Response(content, headers={"Content-Security-Policy": policy}, media_type="text/html")
 
+    async def clear(self, http_request: HttpRequest) -> Response:
+        """An image with which the browser forgets what another program kept at this origin while no gate was there.
+
+        A service worker or a cached copy of that program would be shown in place of the page.
+        """
+        http_request.query()
+        if not self._sessions.is_waiting(http_request.path_params["proof"]):
+            raise not_found("code")
+        return Response(_IMAGE, headers=_CLEARED, media_type="image/svg+xml")
+
     async def open_session(self, http_request: HttpRequest) -> Response:
         """Opens a session for a code."""
         http_request.query()
-        if seconds := self._sessions.tries.take():
-            raise rate_limited("codes", seconds)
         body = await http_request.body(http_request.limits.session_bytes, {"code"})
-        given = cookie_value(http_request.raw.scope["headers"], self._cookie)
+        given = cookie_values(http_request.raw.scope["headers"], self._cookie)
         session, tab, cookie = self._sessions.open(text_field(body, "code"), given)
         http_request.raw.scope[LOGGED_CALLER] = f"{session.id} {session.name}"
         reply: JsonObject = {

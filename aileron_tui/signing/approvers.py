@@ -99,6 +99,9 @@ class Approvers(dict[str, Approver]):
         self._nonces.add(change.nonce)
 
     def _check_security_key(self, public: SecurityKey, body: JsonObject) -> None:
+        """Refuses one that is not in its only form, or that nobody signed for, however its line was written."""
+        if body.get("key") != public.line() or "envelope" not in body:
+            raise KeyFault("a security key can only be enrolled with the signature of an approver")
         if body.get("fingerprint") != public.fingerprint:
             raise KeyFault("the fingerprint is not that of the security key")
         public.check()

@@ -41,8 +41,9 @@ def test_the_browser_is_given_a_private_file_that_is_removed(home: Path) -> None
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
         text = file.read_text()
-        assert 'url=http://localhost:8722/page#code=abc&amp;x=&lt;&quot;&#x27;"' in text
-        assert "<script" not in text
+        assert 'data-url="http://localhost:8722/page#code=abc&amp;x=&lt;&quot;&#x27;"' in text
+        assert 'data-clear="http://localhost:8722/page/clear/' in text
+        assert "abc" not in text.partition("<script>")[2]
         return True
 
     assert open_in_browser(URL, opens, waited.append)

@@ -225,6 +225,31 @@ class Browser:
         self.said.append((await tab.post("/page/enrolment", made.json())).json()["message"])
 
 
+def test_a_passkey_of_somebody_who_took_the_code_is_not_added_even_if_it_is_confirmed(
+    served: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal, thief = at(served.folder, monkeypatch, capsys), Browser(SoftwareAuthenticator())
+    opened: list[str] = []
+
+    def taken(url: str, wait: Callable[[float], object]) -> bool:
+        opened.append(url)
+        return thief.open(url, wait)
+
+    def confirmed(question: str) -> str:
+        """The operator's own browser is slower, and opens the page only now."""
+        address = urlsplit(opened[0])
+        reply = asyncio.run(Tab(address.port or 0).open(address.fragment.partition("=")[2]))
+        assert reply.code == "used_code"
+        return terminal.line(question)
+
+    monkeypatch.setattr("aileron_tui.cli.security_keys.has_browser", lambda: True)
+    monkeypatch.setattr("aileron_tui.cli.security_keys.open_in_browser", taken)
+    monkeypatch.setattr("aileron_tui.cli.security_keys.ask_line", confirmed)
+    assert terminal.run(*ADD, "--page", answers=(PASSPHRASE, "y")) != OK
+    assert "its code was used twice" in terminal.err
+    assert not read_approvers(paths().data).security_keys
+
+
 def test_a_passkey_is_added_through_the_page_once_it_is_confirmed(
     served: Home, plug: Plug, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

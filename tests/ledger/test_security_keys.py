@@ -87,9 +87,13 @@ def test_a_security_key_decides_after_its_signed_enrolment(scene: Scene) -> None
     assert (approver.name, approver.added_on, approver.backup_eligible) == ("yubi", "usb", False)
 
 
-def test_an_unsigned_enrolment_is_refused_everywhere(scene: Scene) -> None:
+@pytest.mark.parametrize("before", ["", " ", "\t", "\n", "\u00a0", "\u2003"])
+@pytest.mark.parametrize("named", [True, False])
+def test_an_unsigned_enrolment_is_refused_everywhere(scene: Scene, before: str, named: bool) -> None:
     key = SoftwareKey()
-    plain = change(scene, key).plain_body()
+    plain = change(scene, key).plain_body() | {"key": before + key.public.line()}
+    if not named:
+        del plain["fingerprint"]
     with pytest.raises(EntryRefused, match="only be enrolled with the signature"):
         scene.ledger.append(EntryKind.KEY_ENROLLED, plain)
     scene.forge(EntryKind.KEY_ENROLLED, "", plain)

@@ -56,6 +56,36 @@ def test_a_passkey_is_registered_and_the_command_gets_its_public_part(env: GateE
     run_async(scenario())
 
 
+def test_what_a_thief_of_the_code_registered_ends_when_the_operator_uses_the_code(env: GateEnv) -> None:
+    async def scenario() -> None:
+        async with served_page(env) as page:
+            found = await page.code(purpose="enroll", name="phone")
+            path = f"/v1/page/enrolments/{found['enrolment']}"
+            thief, operator = Tab(page.served.port), Tab(page.served.port)
+            await thief.open(found["code"])
+            assert (await registered(thief, SoftwareAuthenticator())).status == 200
+            assert (await operator.open(found["code"])).code == "used_code"
+            told = (await page.served.approver.get(path)).json()
+            assert told["status"] == "ended"
+            assert "used twice" in told["reason"]
+
+    run_async(scenario())
+
+
+def test_a_code_that_is_used_twice_ends_an_enrolment_that_waits(env: GateEnv) -> None:
+    async def scenario() -> None:
+        async with served_page(env) as page:
+            found = await page.code(purpose="enroll", name="phone")
+            path = f"/v1/page/enrolments/{found['enrolment']}"
+            waiting = asyncio.create_task(page.served.approver.get(path, headers={"Prefer": "wait=20"}))
+            first, second = Tab(page.served.port), Tab(page.served.port)
+            await first.open(found["code"])
+            await second.open(found["code"])
+            assert (await asyncio.wait_for(waiting, 5)).json()["status"] == "ended"
+
+    run_async(scenario())
+
+
 def test_a_tab_that_registers_sees_nothing_and_another_tab_cannot_register(env: GateEnv) -> None:
     async def scenario() -> None:
         async with served_page(env) as page:

@@ -234,5 +234,6 @@ def test_a_flood_of_codes_is_slowed_down(env: GateEnv) -> None:
             replies = await asyncio.gather(*(tab.post("/page/session", {"code": f"x{number}"}) for number in range(80)))
             assert {reply.status for reply in replies} == {403, 429}
             assert (await page.tab.get("/page/waiting")).status == 200
+            assert (await tab.open((await page.code())["code"])).status == 200, "a right code is never too many"
 
     run_async(scenario())

@@ -46,6 +46,12 @@ const detail = {
     return [Math.max(0, box.top), Math.min(innerHeight, box.bottom, bar.height ? bar.top : innerHeight)];
   },
 
+  /** Whether something is wider than its place. Lines are not broken inside of what a browser takes for one character. */
+  get overflows() {
+    const pane = $("detail");
+    return pane.scrollWidth > pane.clientWidth + 1;
+  },
+
   /** Called several times a second. Returns whether something was read. */
   tick() {
     this.arming.heartbeat();
@@ -86,6 +92,7 @@ const detail = {
     if (this.root.dataset.cannotApprove) return `You can read and deny here: ${sentence(this.root.dataset.cannotApprove, false)}`;
     if (this.root.dataset.fetching === "yes") return "The preview is still being fetched.";
     if (passkeys.missing) return `${passkeys.missing} You can read and deny here.`;
+    if (this.overflows) return "Something here is beyond the edge of the window. Make it wider, or approve in the console.";
     const unread = this.reading.unread.length;
     if (unread) return `${unread} part${unread === 1 ? "" : "s"} left to read before you can approve.`;
     return "";

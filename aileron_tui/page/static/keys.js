@@ -150,6 +150,8 @@ addEventListener("focusin", focused);
 addEventListener("focus", () => detail.arming.disarm("the window just gained focus"));
 addEventListener("paste", () => detail.arming.disarm("text was pasted"));
 addEventListener("popstate", closeDetail);
+// Opening the page in another tab clears what is stored.
+addEventListener("pagehide", () => { if (gate.token) gate.keep(gate.token); });
 document.addEventListener("visibilitychange", () => {
   detail.arming.disarm("the page was just shown");
   reading();
@@ -159,7 +161,7 @@ $("search-form").addEventListener("submit", (submitted) => submitted.preventDefa
 $("reason-form").addEventListener("submit", (submitted) => submitted.preventDefault());
 $("keys-on").addEventListener("change", () => {
   keysOn = $("keys-on").checked;
-  try { localStorage.setItem(KEYS, keysOn ? "on" : "off"); } catch { /* It then counts for this tab only. */ }
+  document.cookie = `${KEYS}=${keysOn ? "on" : "off"}; path=/page; max-age=31536000; samesite=strict`;
 });
 for (const dialog of document.querySelectorAll("dialog")) {
   dialog.addEventListener("close", () => detail.arming.disarm("a dialog was just closed"));

@@ -1,8 +1,9 @@
 /* The screens, the list, the keys and the events of the page. */
 
 const WIDE = matchMedia("(min-width: 60rem)");
-const KEYS = "aileron-keys";
 const NAME = /^[\w.@-]{1,64}$/;
+// A cookie, because opening the page clears what is stored at its origin.
+const KEYS = "aileron_keys";
 const SURFACES = {
   console: "in the console", page: "on another page", prompt: "at the prompt", notification: "on a notification",
   cli: "by a command", approve: "by a command", deny: "by a command", rule: "by a rule",

@@ -10,7 +10,7 @@ function takeCode() {
 }
 
 async function start() {
-  try { keysOn = localStorage.getItem(KEYS) !== "off"; } catch { /* The keys stay on. */ }
+  keysOn = !document.cookie.split("; ").includes(`${KEYS}=off`);
   const code = takeCode();
   if (!gate.restore()) return signOut(COOKIES);
   if (code) {
@@ -89,9 +89,9 @@ async function createPasskey() {
     const { publicKey } = await gate.send("/enrolment/options", {});
     $("enrolment-name-line").hidden = !publicKey.user?.name;
     $("enrolment-name").textContent = publicKey.user?.name ?? "";
-    await gate.send("/enrolment", await passkeys.create(publicKey));
+    const { fingerprint } = await gate.send("/enrolment", await passkeys.create(publicKey));
     $("enrolment-ask").hidden = true;
-    enrolmentSays("The passkey was created. Go back to the terminal to accept it; then you can close this page.");
+    enrolmentSays(`The passkey was created: ${fingerprint}. Go back to the terminal, and accept it if it shows the same; then you can close this page.`);
     gate.keep("");
   } catch (failure) {
     enrolmentSays(failure.status === 401 ? "This link has ended. Run the command in the terminal again." : passkeys.words(failure));
