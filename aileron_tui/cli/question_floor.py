@@ -5,16 +5,14 @@ meanwhile is written afterwards, so that the question stays readable.
 """
 
 import asyncio
-import io
 import os
 import signal
 import threading
-from collections import deque
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, Final, TextIO
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
 
-from aileron_tui.cli.output import counted
+from aileron_tui.cli.log_output import LogOutput
 from aileron_tui.cli.question import QuestionSettings
 from aileron_tui.cli.question_answers import EndOfInput
 from aileron_tui.cli.question_loop import SURFACE, QuestionLoop
@@ -35,60 +33,15 @@ if TYPE_CHECKING:
     from aileron_tui.gate.gate_log import GateLog
     from aileron_tui.surface.source import SourceSpec
 
-_MOST_HELD: Final = 1000
 _LOOK_SECONDS: Final = 0.5
 _STOP_SECONDS: Final = 5.0
 _LEFT: Final = "You can answer with `aileron-tui` or `aileron-tui prompt` in another terminal."
 
 
-class HeldOutput(io.TextIOBase):
-    """A stream whose lines wait while a question is on the terminal. Only the newest are kept."""
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-        self._guard = threading.Lock()
-        self._held: deque[str] | None = None
-        self._dropped = 0
-
-    def write(self, text: str) -> int:
-        """Writes text, or keeps it for later."""
-        with self._guard:
-            if self._held is None:
-                return self._stream.write(text)
-            if len(self._held) == _MOST_HELD:
-                self._held.popleft()
-                self._dropped += 1
-            self._held.append(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Flushes the stream."""
-        with self._guard:
-            if self._held is None:
-                self._stream.flush()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nothing is written during the block; what was kept is written at its end."""
-        with self._guard:
-            self._held = deque()
-        try:
-            yield
-        finally:
-            with self._guard:
-                held, self._held = self._held, None
-                note = f"({counted(self._dropped, 'line')} of the log left out)\n" if self._dropped else ""
-                self._dropped = 0
-                with suppress(OSError, ValueError):
-                    self._stream.write(note + "".join(held))
-                    self._stream.flush()
-
-
 class TerminalFloor:
     """Asks about what waits at a gate, in a thread. All but the thread's own methods are for the gate's event loop."""
 
-    def __init__(self, config: "Config", key_name: str, output: HeldOutput, gate_log: "GateLog") -> None:
+    def __init__(self, config: "Config", key_name: str, output: LogOutput, gate_log: "GateLog") -> None:
         self._config = config
         self._key_name = key_name
         self._output = output
