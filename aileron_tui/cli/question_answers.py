@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Final
 
 from aileron_tui.cli.question_terminal import InputKind, QuestionTerminal, TerminalGone, TerminalInput
-from aileron_tui.cli.question_text import DECISIVE, MORE
+from aileron_tui.cli.question_text import DECISIVE, MORE, QUIT
 from aileron_tui.signing.secret_memory import wipe
 from aileron_tui.surface.arming import Arming
 
@@ -91,17 +91,29 @@ class Answers:
         return line
 
     def idle(self, seconds: float) -> str:
-        """A key, or the first letter of a line, pressed while no question is open; "" if there was none."""
+        """A key or a line typed while no question is open; "" if there was none. `q` stands for `quit`.
+
+        The rest of what was being typed when a question ended counts as nothing: a `q` in it must not quit, because
+        a shell would take what follows.
+        """
         given = self._terminal.read(seconds)
         self._arming.heartbeat()
         self._note(given)
+        if given.kind in _TYPED and self._arming.why_not_armed():
+            self._arming.typed()
+            return ""
         if given.kind is InputKind.LINE:
-            return given.text[:1].lower() or ENTER
+            line = given.text.lower() or ENTER
+            return line[0] if line == QUIT else line
         return given.text.lower().replace("\r", ENTER) if given.kind is InputKind.KEY else ""
 
     def resumed(self) -> None:
         """The program was stopped and goes on now. What was typed meanwhile was not meant for it."""
         self._arming.console_paused()
+
+    def interrupted(self) -> None:
+        """A question ended by itself, perhaps while its answer was being typed."""
+        self._arming.typed()
 
     def begin_idle(self) -> None:
         """Keys may be pressed while no question is open."""

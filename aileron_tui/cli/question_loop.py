@@ -286,6 +286,7 @@ class QuestionLoop:
                 if not text.is_high(asked) or question.confirm(self._settings.high_risk, self._key):
                     return self._send(self._signed(Answer(self._check(asked), Verdict.APPROVE), question))
         except QuestionOver as over:
+            self._answers.interrupted()
             terminal.write(over.words)
         except TouchFault as fault:
             terminal.write(f"Not approved: {inline(str(fault))}", *([inline(fault.hint)] if fault.hint else []))
