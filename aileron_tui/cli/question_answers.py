@@ -20,7 +20,11 @@ ENTER: Final = "\n"
 ALONE_SECONDS: Final = 0.7
 """For how long nothing else may be typed after an answer."""
 
+REST_SECONDS: Final = 1.5
+"""For how long nothing may be typed before a secret that was being typed is taken to be abandoned."""
+
 _PROMPT: Final = "> "
+_ENDS_LINE: Final = frozenset({"\r", "\n"})
 _TYPED: Final = frozenset({InputKind.KEY, InputKind.LINE, InputKind.SEVERAL})
 
 
@@ -75,6 +79,9 @@ class Answers:
         while (line := self._terminal.read_secret(TICK_SECONDS)) is None:
             try:
                 check()
+            except Exception:
+                self._drop_rest()
+                raise
             finally:
                 self._arming.heartbeat()
             if not self._terminal.asking:
@@ -89,6 +96,19 @@ class Answers:
             wipe(line)
             line.clear()
         return line
+
+    def _drop_rest(self) -> None:
+        """Drops what is still being typed of a secret that nobody asks for any more, so that it is never shown."""
+        self._terminal.end_question()
+        self._terminal.read_keys()
+        end = monotonic() + REST_SECONDS
+        while (seconds := end - monotonic()) > 0:
+            given = self._terminal.read(seconds)
+            self._note(given)
+            if given.text in _ENDS_LINE:
+                return
+            if given.kind is not InputKind.WOKEN:
+                end = monotonic() + REST_SECONDS
 
     def idle(self, seconds: float) -> str:
         """A key or a line typed while no question is open; "" if there was none. `q` stands for `quit`.

@@ -126,6 +126,22 @@ def test_what_is_left_or_answered_elsewhere_is_not_asked_about(gate: TerminalGat
     assert not gate.service.sent
 
 
+def test_a_passphrase_is_not_shown_if_its_request_is_withdrawn(gate: TerminalGate) -> None:
+    asked = gate.ask("r-12345")
+    gate.terminal.until("Passphrase of default:")
+    gate.terminal.press(PASSPHRASE[:3])
+    httpx.delete(
+        f"{gate.found.url}/v1/action-approvals/{asked}",
+        headers={"Authorization": f"Bearer {read_token(gate.found.token_file or Path())}"},
+    ).raise_for_status()
+    for key in PASSPHRASE[3:]:
+        gate.terminal.press(key)
+        gate.terminal.still(0.2)
+    gate.terminal.press("\r")
+    gate.terminal.until("send-draft is withdrawn")  # the log is back
+    assert PASSPHRASE[-3:] not in gate.terminal.raw.decode()
+
+
 def test_a_terminal_that_takes_nothing_does_not_stop_the_gate(gate: TerminalGate) -> None:
     gate.terminal.press(CTRL_S)
     for number in range(3):
