@@ -69,13 +69,13 @@ class TerminalFloor:
             await asyncio.to_thread(self._stop)
 
     async def _follow(self, gate: "Gate") -> None:
-        """Notices when it is the terminal's turn. Ends when the gate is about to stop."""
+        """Notices when it is the terminal's turn and no other prompt asks. Ends when the gate is about to stop."""
         while not _is_announced(gate):
             await asyncio.sleep(_LOOK_SECONDS)
         gate.presence.has_terminal(True)
         while _is_announced(gate) and self._thread.is_alive():
             self._turns = gate.prompt_turn()
-            if self._loop is None and self._is_needed():
+            if self._loop is None and self._is_needed() and not gate.presence.is_open(SURFACE):
                 self._turn.set()
             await asyncio.sleep(_LOOK_SECONDS)
         gate.presence.has_terminal(False)

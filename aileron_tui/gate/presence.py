@@ -109,6 +109,10 @@ class Presence:
                 found[id_] = list(dict.fromkeys((one.surface, one.name) for one in others))
         return found
 
+    def is_open(self, surface: str) -> bool:
+        """Whether a session has this surface open. The gate's own terminal does not count."""
+        return any(one.surface == surface for one in self._attached.values())
+
     def is_read(self, id_: str) -> bool:
         """Whether somebody reads a request."""
         return id_ in self._readers

@@ -101,7 +101,7 @@ def bind_with_page(address: ListenAddress, page: MakePage | None) -> tuple[list[
     """Opens the listening sockets of a gate with a page, and tells whether the page can be offered.
 
     Browsers connect to `localhost` at either loopback address. So the page is served at both or not at all: otherwise
-    another program could listen at the other one, and be taken for the gate.
+    another program could listen at the other one, and be taken for the gate. A machine may have only one of them.
     """
     if page is None:
         return [bind(address)], PageOffer()
@@ -109,6 +109,8 @@ def bind_with_page(address: ListenAddress, page: MakePage | None) -> tuple[list[
     if address.remote or not other:
         started = "with --allow-remote" if address.remote else f"on {address.host}"
         return [bind(address)], PageOffer(why_not=f"the gate was started {started}, and the page is only for localhost")
+    if not _has_address(other):
+        return [bind(address)], PageOffer(page)
     for attempts_left in range(_ATTEMPTS - 1 if address.port == 0 else 0, -1, -1):
         listener = bind(address)
         port = int(listener.getsockname()[1])
@@ -121,6 +123,16 @@ def bind_with_page(address: ListenAddress, page: MakePage | None) -> tuple[list[
             why_not = f"{error.title}, and a browser may look for it there: {error.detail}"
             return [listener], PageOffer(why_not=why_not)
     raise AssertionError("the last attempt returns")
+
+
+def _has_address(host: str) -> bool:
+    """Whether a program can listen at this address of this machine; without IPv6, none can at `::1`."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.bind((host, 0))
+    except OSError as error:
+        return error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+    return True
 
 
 @asynccontextmanager

@@ -20,8 +20,8 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 from aileron_tui.signing.security_key import SecurityKey
 
-CONSOLE_ORIGIN: Final = "https://localhost"
-"""The origin in an assertion that was made in a terminal. No page of the gate has it."""
+CONSOLE_ORIGIN: Final = "aileron-tui://terminal"
+"""The origin in an assertion that was made in a terminal. No web page has it."""
 
 PAGE_SURFACE: Final = "page"
 """The surface of a decision that was made on the gate's page."""

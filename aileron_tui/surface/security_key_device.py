@@ -13,6 +13,7 @@ from threading import Event, Timer
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from aileron_tui.core.errors import AileronError
+from aileron_tui.signing.security_key import RP_ID
 
 if TYPE_CHECKING:
     from fido2.client import ClientError, Fido2Client
@@ -111,6 +112,11 @@ def _permission_hint() -> str:
     return ""
 
 
+def _is_own(rp_id: str, _: str) -> bool:
+    """Whether a key is used for us. The library itself accepts only origins of web pages."""
+    return rp_id == RP_ID
+
+
 def client(device: "CtapDevice", origin: str, person: TouchDialog, blinks: "Callable[[], None]") -> "Fido2Client":
     """Speaks with one key. `blinks` is called when it waits to be touched."""
     from fido2.client import DefaultClientDataCollector, Fido2Client, UserInteraction  # noqa: PLC0415
@@ -135,7 +141,7 @@ def client(device: "CtapDevice", origin: str, person: TouchDialog, blinks: "Call
             person.say("Verify yourself on the security key, for example with your finger.")
             return True
 
-    return Fido2Client(device, DefaultClientDataCollector(origin), Interaction(), [])
+    return Fido2Client(device, DefaultClientDataCollector(origin, _is_own), Interaction(), [])
 
 
 class TouchTimer:

@@ -241,6 +241,8 @@ def test_two_tabs_and_the_first_answer_wins(chromium: "Browser", gate: PageGate)
         for found in (first, second):
             found.page.wait_for_selector(f".prompt[data-id='{id_}']")
             found.can_deny()
+        for found in (first, second):
+            found.page.wait_for_selector(".readers:has-text('another page')")
         first.page.keyboard.press("d")
         said(first, "Denied.")
         second.page.wait_for_selector("#answer-status:has-text('Answered elsewhere')")

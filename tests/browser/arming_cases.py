@@ -231,8 +231,8 @@ def test_other_readers_and_other_answers_are_shown(chromium: "Browser", sample: 
         found.page.wait_for_selector(".readers:has-text('Being read in the console')")
         ended = replace(move(), state=samples.worked().state.__class__("denied"), reason="too early")
         sample.requests, sample.ended = {}, {"act-1": ended}
-        sample.tell("resolved", id="act-1", surface="console")
-        found.page.wait_for_selector("#answer-status:has-text('Answered elsewhere, in the console')")
+        sample.tell("resolved", id="act-1", surface="console", by="operator")
+        found.page.wait_for_selector("#answer-status:has-text('Answered elsewhere, in the console by operator.')")
         found.page.wait_for_selector(".outcome:has-text('too early')")
         found.page.click("#back")
         found.page.wait_for_selector("text=Nothing is waiting")

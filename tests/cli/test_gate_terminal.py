@@ -97,18 +97,18 @@ def test_the_gate_asks_in_its_terminal_and_goes_on_meanwhile(gate: TerminalGate)
 
 def test_what_is_left_or_answered_elsewhere_is_not_asked_about(gate: TerminalGate) -> None:
     terminal = gate.terminal
-    one = gate.ask("r-12345")
-    terminal.until("Passphrase of default:")
     [stored] = key_store.stored(gate.home / "keys")
-    with (
-        key_store.unlock(gate.home / "keys", stored.name, bytearray(PASSPHRASE.encode())) as key,
-        ApproverClient(gate.found, key, surface="console") as client,
-    ):
-        request = client.item(one)
-        while request.fetching:
-            time.sleep(0.02)
-            request = client.item(one)
-        client.decide(request, Verdict.DENY)
+    with key_store.unlock(gate.home / "keys", stored.name, bytearray(PASSPHRASE.encode())) as key:
+        with ApproverClient(gate.found, key, surface="prompt") as other:
+            watch = other.watch()
+            assert next(event.name for event in watch if event) == "snapshot"
+            one = gate.ask("r-12345")
+            while not ((event := next(watch)) and event.name == "alert"):
+                pass
+            assert "Passphrase" not in terminal.still(1.0)  # the other prompt asks
+            del watch, event
+        terminal.until("Passphrase of default:")
+        deny_in_console(gate, key, one)
     terminal.until("It is no longer waiting.")
     terminal.until("send-draft is denied")  # the log is back
     two = gate.ask("r-20417")
@@ -154,3 +154,12 @@ def test_a_terminal_that_takes_nothing_does_not_stop_the_gate(gate: TerminalGate
     gate.terminal.press(CTRL_S)
     gate.terminal.process.terminate()
     assert gate.terminal.process.wait(20) == 0
+
+
+def deny_in_console(gate: TerminalGate, key: key_store.UnlockedKey, id_: str) -> None:
+    with ApproverClient(gate.found, key, surface="console") as client:
+        request = client.item(id_)
+        while request.fetching:
+            time.sleep(0.02)
+            request = client.item(id_)
+        client.decide(request, Verdict.DENY)

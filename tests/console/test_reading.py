@@ -42,14 +42,15 @@ def view(app: Console) -> PromptView:
 async def read(app: Console, pilot: Pilot[None], *keys: str) -> None:
     """Presses keys again and again until everything is read; each press shows something new."""
     await wait_until(pilot, lambda: view(app)._is_final and view(app).is_settled)
-    await pilot.press("enter")
+    pressed: tuple[str, ...] = ("enter",)
     for _ in range(200):
+        await pilot.press(*pressed)
+        await pilot.pause(0.15)
+        await wait_until(pilot, lambda: view(app)._is_final and view(app).is_settled)
         if view(app).read_to_end:
             await pilot.pause()
             return
-        await pilot.press(*(keys or ("enter",)))
-        await pilot.pause(0.15)
-        await wait_until(pilot, lambda: view(app)._is_final and view(app).is_settled)
+        pressed = keys or ("enter",)
     raise AssertionError(f"{view(app).unread} cannot be read")
 
 

@@ -16,6 +16,7 @@ from aileron_tui.gate.gate import Gate
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.history_pages import past, read_search, search
 from aileron_tui.ledger.open_store import open_reader
+from aileron_tui.signing.assertion import CONSOLE_ORIGIN
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from aileron_tui.surface.history_records import read_page
@@ -97,6 +98,7 @@ def test_a_passkey_approves_on_the_page_of_this_gate(env: GateEnv, key: Software
     [
         ({"origin": "http://localhost:8766"}, "wrong_origin"),
         ({"origin": "https://localhost"}, "wrong_origin"),
+        ({"origin": CONSOLE_ORIGIN}, "wrong_origin"),
         ({"challenged": None}, "not_issued"),
         ({"flags": 0x01}, "not_verified"),
         ({"rp_id": "example.com"}, "wrong_origin"),

@@ -1,6 +1,7 @@
 """The page is served at both loopback addresses or not at all, and nothing of it is loaded before it is used."""
 
 import asyncio
+import errno
 import socket
 import subprocess
 import sys
@@ -43,6 +44,19 @@ def test_another_program_at_the_other_address_turns_the_page_off(host: str) -> N
         finally:
             for listener in listeners:
                 listener.close()
+
+
+def test_without_ipv6_one_address_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    class WithoutIpv6(socket.socket):
+        def __init__(self, family: int = socket.AF_INET, *rest: int) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+            super().__init__(family, *rest)
+
+    monkeypatch.setattr(socket, "socket", WithoutIpv6)
+    (listener,), offer = bind_with_page(ListenAddress("127.0.0.1", 0), make_page)
+    listener.close()
+    assert offer.make is make_page
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 const WIDE = matchMedia("(min-width: 60rem)");
 const KEYS = "aileron-keys";
+const NAME = /^[\w.@-]{1,64}$/;
 const SURFACES = {
   console: "in the console", page: "on another page", prompt: "at the prompt", notification: "on a notification",
   cli: "by a command", approve: "by a command", deny: "by a command", rule: "by a rule",
@@ -242,7 +243,8 @@ function event(name, data) {
     tell("A request needs an answer.");
   }
   if (data.id && data.id === detail.id && pageState.screen === "waiting") {
-    const where = `Answered elsewhere${SURFACES[data.surface] ? `, ${SURFACES[data.surface]}` : ""}. Nothing was sent from here.`;
+    const who = NAME.test(data.by ?? "") ? ` by ${data.by}` : "";
+    const where = `Answered elsewhere${SURFACES[data.surface] ? `, ${SURFACES[data.surface]}` : ""}${who}. Nothing was sent from here.`;
     const isOver = name === "resolved" && detail.canAnswer;
     if (answers.busy) { // it is loaded once the answer is known
       const { digest, state } = detail.root.dataset;
