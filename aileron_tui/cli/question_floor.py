@@ -23,6 +23,7 @@ from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NoGate
 from aileron_tui.runtime.gate_discovery import discover
 from aileron_tui.signing import key_store
+from aileron_tui.surface.arming import elapsed
 from aileron_tui.surface.operator_key import StoredOperatorKey
 from aileron_tui.surface.source_choice import GateChoice
 from aileron_tui.surface.source_connection import source_specs
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from aileron_tui.surface.source import SourceSpec
 
 _LOOK_SECONDS: Final = 0.5
+OTHER_PROMPT_SECONDS: Final = 30.0
+"""How long a request that nobody reads is left to another prompt that is open."""
+
 _STOP_SECONDS: Final = 5.0
 _LEFT: Final = "You can answer with `aileron-tui` or `aileron-tui prompt` in another terminal."
 
@@ -69,13 +73,21 @@ class TerminalFloor:
             await asyncio.to_thread(self._stop)
 
     async def _follow(self, gate: "Gate") -> None:
-        """Notices when it is the terminal's turn and no other prompt asks. Ends when the gate is about to stop."""
+        """Notices when it is the terminal's turn and no other prompt asks. Ends when the gate is about to stop.
+
+        Another prompt that is open proves no person: it may have been forgotten or stopped. So it only comes first.
+        """
         while not _is_announced(gate):
             await asyncio.sleep(_LOOK_SECONDS)
         gate.presence.has_terminal(True)
+        since: dict[str, float] = {}
         while _is_announced(gate) and self._thread.is_alive():
             self._turns = gate.prompt_turn()
-            if self._loop is None and self._is_needed() and not gate.presence.is_open(SURFACE):
+            now = elapsed()
+            since = {id_: since.get(id_, now) for id_ in self._turns}
+            unread = [at for id_, at in since.items() if id_ not in self._left and not gate.presence.is_read(id_)]
+            is_late = now - min(unread, default=now) >= OTHER_PROMPT_SECONDS
+            if self._loop is None and self._is_needed() and (is_late or not gate.presence.is_open(SURFACE)):
                 self._turn.set()
             await asyncio.sleep(_LOOK_SECONDS)
         gate.presence.has_terminal(False)
