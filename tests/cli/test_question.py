@@ -288,6 +288,25 @@ def test_a_narrower_window_shows_the_prompt_again() -> None:
 # How it looks
 
 
+@pytest.mark.parametrize("size", [(1, 1), (1, 24), (19, 24), (80, 7)])
+def test_nothing_is_approved_in_a_window_too_small_to_read(size: tuple[int, int]) -> None:
+    gate = ScriptedGate(lasting(request(1)))
+    with Desk(gate, settings=replace(QUICK, once=True)) as desk:
+        desk.asked()
+        desk.resize(*size)
+        desk.until("the prompt is shown again" if size[0] > 79 else "window")
+        while "To " not in (shown := desk.until("> ")):
+            if "[M]ore" in shown:
+                desk.press("m")
+        desk.press("a")
+        time.sleep(0.3)
+        desk.resize(80, 60)
+        desk.asked(ANSWERS)
+        assert gate.decided == []
+        desk.press("a")
+        desk.until("Approved act-on-1")
+
+
 @pytest.mark.parametrize(
     ("variables", "plain", "style"),
     [
