@@ -15,7 +15,7 @@ MOST_SHOWN: Final = 3
 
 GROUP_SECONDS: Final = 10.0
 FEWER_SECONDS: Final = 60.0
-"""How soon the notification about all other requests is renewed when they become more, and when they become fewer."""
+"""How soon the notification about all other requests is renewed when new ones arrive, and when they become fewer."""
 
 _MOST_PER_MINUTE: Final = 6
 
@@ -56,6 +56,7 @@ class NotificationPlan:
     def __init__(self) -> None:
         self._shown: set[str] = set()
         self._grouped: set[str] = set()
+        self._unannounced: set[str] = set()
         self._group = 0
         self._group_at = float("-inf")
         self._rate = SendingRate(_MOST_PER_MINUTE, 60.0)
@@ -64,6 +65,7 @@ class NotificationPlan:
         """Nothing is on the desktop any more, because the connection to it was lost."""
         self._shown.clear()
         self._grouped.clear()
+        self._unannounced.clear()
         self._group = 0
 
     def steps(self, waiting: Mapping[str, Alert], now: float) -> list[Step]:
@@ -71,6 +73,7 @@ class NotificationPlan:
         steps: list[Step] = [Withdraw(id_) for id_ in sorted(self._shown - waiting.keys())]
         self._shown &= waiting.keys()
         self._grouped &= waiting.keys()
+        self._unannounced &= waiting.keys()
         for id_, alert in waiting.items():
             if id_ in self._shown or id_ in self._grouped:
                 continue
@@ -80,16 +83,20 @@ class NotificationPlan:
                 steps.append(Show(alert))
             else:
                 self._grouped.add(id_)
+                self._unannounced.add(id_)
         if not self._grouped and self._group:
             self._group = 0
             steps.append(WithdrawGroup())
         elif (due := self.next_change(waiting)) is not None and now >= due:
             self._group, self._group_at = len(waiting), now
+            self._unannounced.clear()
             steps.append(ShowGroup(len(waiting), next(alert.url for alert in waiting.values())))
         return steps
 
     def next_change(self, waiting: Mapping[str, Alert]) -> float | None:
         """When to ask for steps again even if nothing arrives; None if there is no need to."""
+        if self._unannounced:  # also if as many have gone: a request that takes the place of another is a new one
+            return self._group_at + GROUP_SECONDS
         if not self._grouped or self._group == len(waiting):
             return None
-        return self._group_at + (GROUP_SECONDS if len(waiting) > self._group else FEWER_SECONDS)
+        return self._group_at + FEWER_SECONDS

@@ -118,6 +118,6 @@ def retry_after(text: str, now: datetime) -> float:
         return float(text[:9])
     try:
         date = parsedate_to_datetime(text)
-    except (ValueError, IndexError, TypeError):
+    except (ValueError, IndexError, TypeError, OverflowError):
         return 0.0
     return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds())

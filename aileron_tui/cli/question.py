@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from aileron_tui.cli import question_text as text
 from aileron_tui.cli.question_answers import Answers
 from aileron_tui.cli.question_terminal import QuestionTerminal
-from aileron_tui.cli.question_text import BACK, DENY, MORE, QUIT, SKIP, VIEW
+from aileron_tui.cli.question_text import APPROVE, BACK, DENY, MORE, QUIT, SKIP, VIEW
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
@@ -24,6 +24,10 @@ _LEAST_ROWS: Final = 3
 _HEADING_ROWS: Final = 3
 _ROWS_BELOW: Final = 5
 """How many rows of the window the question below a page takes."""
+
+_LEAST_COLUMNS, _LEAST_LINES = 20, 8
+"""The smallest window in which a request can be approved: the terminal itself would wrap narrower rows, and foreign
+text could look like a line of ours; in a lower one, a page would not fit."""
 
 _LAST_SECONDS: Final = 30.0
 
@@ -70,6 +74,7 @@ class Question:
         self._answers = answers
         self._check_request = check
         self._columns = terminal.columns
+        self._is_readable = _is_readable(terminal)
         self._hurried = request.seconds_left(utc_now()) <= _LAST_SECONDS
 
     def ask(self, waiting: int, fetched: "Callable[[], Json]") -> str:
@@ -81,11 +86,18 @@ class Question:
             terminal.emphasize(line, alarm=True)
         word = self._page(text.prompt_rows(request, self._columns), (DENY, SKIP, QUIT), above=_HEADING_ROWS)
         while not word:
-            word = self._choose(text.answers_to(self.request))
+            word = self._choose(self._possible_answers())
             if word == VIEW:
                 self._view(fetched)
                 word = ""
         return word
+
+    def _possible_answers(self) -> tuple[str, ...]:
+        words = text.answers_to(self.request)
+        if self._is_readable or APPROVE not in words:
+            return words
+        self._terminal.write(f"To approve, make the window at least {_LEAST_COLUMNS} × {_LEAST_LINES}.")
+        return tuple(word for word in words if word != APPROVE)
 
     def _choose(self, words: Sequence[str]) -> str:
         terminal = self._terminal
@@ -152,6 +164,13 @@ class Question:
         self.request = self._check_request()
         if self._terminal.columns < self._columns:
             raise QuestionOver("The window is narrower now, so the prompt is shown again.")
+        if _is_readable(self._terminal) is not self._is_readable:
+            raise QuestionOver("The window has another size now, so the prompt is shown again.")
         if not self._hurried and self.request.expires_at and self.request.seconds_left(utc_now()) <= _LAST_SECONDS:
             self._hurried = True
             self._terminal.write(f"{_LAST_SECONDS:.0f} seconds left.")
+
+
+def _is_readable(terminal: QuestionTerminal) -> bool:
+    """Whether the window is large enough to read a request in it."""
+    return terminal.columns >= _LEAST_COLUMNS and terminal.lines >= _LEAST_LINES

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Final
 
 from aileron_tui.cli.question_terminal import InputKind, QuestionTerminal, TerminalGone, TerminalInput
-from aileron_tui.cli.question_text import DECISIVE, MORE
+from aileron_tui.cli.question_text import DECISIVE, MORE, QUIT
 from aileron_tui.signing.secret_memory import wipe
 from aileron_tui.surface.arming import Arming
 
@@ -20,7 +20,11 @@ ENTER: Final = "\n"
 ALONE_SECONDS: Final = 0.7
 """For how long nothing else may be typed after an answer."""
 
+REST_SECONDS: Final = 1.5
+"""For how long nothing may be typed before a secret that was being typed is taken to be abandoned."""
+
 _PROMPT: Final = "> "
+_ENDS_LINE: Final = frozenset({"\r", "\n"})
 _TYPED: Final = frozenset({InputKind.KEY, InputKind.LINE, InputKind.SEVERAL})
 
 
@@ -75,6 +79,9 @@ class Answers:
         while (line := self._terminal.read_secret(TICK_SECONDS)) is None:
             try:
                 check()
+            except Exception:
+                self._drop_rest()
+                raise
             finally:
                 self._arming.heartbeat()
             if not self._terminal.asking:
@@ -90,18 +97,43 @@ class Answers:
             line.clear()
         return line
 
+    def _drop_rest(self) -> None:
+        """Drops what is still being typed of a secret that nobody asks for any more, so that it is never shown."""
+        self._terminal.end_question()
+        self._terminal.read_keys()
+        end = monotonic() + REST_SECONDS
+        while (seconds := end - monotonic()) > 0:
+            given = self._terminal.read(seconds)
+            self._note(given)
+            if given.text in _ENDS_LINE:
+                return
+            if given.kind is not InputKind.WOKEN:
+                end = monotonic() + REST_SECONDS
+
     def idle(self, seconds: float) -> str:
-        """A key, or the first letter of a line, pressed while no question is open; "" if there was none."""
+        """A key or a line typed while no question is open; "" if there was none. `q` stands for `quit`.
+
+        The rest of what was being typed when a question ended counts as nothing: a `q` in it must not quit, because
+        a shell would take what follows.
+        """
         given = self._terminal.read(seconds)
         self._arming.heartbeat()
         self._note(given)
+        if given.kind in _TYPED and self._arming.why_not_armed():
+            self._arming.typed()
+            return ""
         if given.kind is InputKind.LINE:
-            return given.text[:1].lower() or ENTER
+            line = given.text.lower() or ENTER
+            return line[0] if line == QUIT else line
         return given.text.lower().replace("\r", ENTER) if given.kind is InputKind.KEY else ""
 
     def resumed(self) -> None:
         """The program was stopped and goes on now. What was typed meanwhile was not meant for it."""
         self._arming.console_paused()
+
+    def interrupted(self) -> None:
+        """A question ended by itself, perhaps while its answer was being typed."""
+        self._arming.typed()
 
     def begin_idle(self) -> None:
         """Keys may be pressed while no question is open."""

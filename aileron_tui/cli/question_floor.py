@@ -5,16 +5,14 @@ meanwhile is written afterwards, so that the question stays readable.
 """
 
 import asyncio
-import io
 import os
 import signal
 import threading
-from collections import deque
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, Final, TextIO
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
 
-from aileron_tui.cli.output import counted
+from aileron_tui.cli.log_output import LogOutput
 from aileron_tui.cli.question import QuestionSettings
 from aileron_tui.cli.question_answers import EndOfInput
 from aileron_tui.cli.question_loop import SURFACE, QuestionLoop
@@ -25,6 +23,7 @@ from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NoGate
 from aileron_tui.runtime.gate_discovery import discover
 from aileron_tui.signing import key_store
+from aileron_tui.surface.arming import elapsed
 from aileron_tui.surface.operator_key import StoredOperatorKey
 from aileron_tui.surface.source_choice import GateChoice
 from aileron_tui.surface.source_connection import source_specs
@@ -35,60 +34,18 @@ if TYPE_CHECKING:
     from aileron_tui.gate.gate_log import GateLog
     from aileron_tui.surface.source import SourceSpec
 
-_MOST_HELD: Final = 1000
 _LOOK_SECONDS: Final = 0.5
+OTHER_PROMPT_SECONDS: Final = 30.0
+"""How long a request that nobody reads is left to another prompt that is open."""
+
 _STOP_SECONDS: Final = 5.0
 _LEFT: Final = "You can answer with `aileron-tui` or `aileron-tui prompt` in another terminal."
-
-
-class HeldOutput(io.TextIOBase):
-    """A stream whose lines wait while a question is on the terminal. Only the newest are kept."""
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-        self._guard = threading.Lock()
-        self._held: deque[str] | None = None
-        self._dropped = 0
-
-    def write(self, text: str) -> int:
-        """Writes text, or keeps it for later."""
-        with self._guard:
-            if self._held is None:
-                return self._stream.write(text)
-            if len(self._held) == _MOST_HELD:
-                self._held.popleft()
-                self._dropped += 1
-            self._held.append(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Flushes the stream."""
-        with self._guard:
-            if self._held is None:
-                self._stream.flush()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nothing is written during the block; what was kept is written at its end."""
-        with self._guard:
-            self._held = deque()
-        try:
-            yield
-        finally:
-            with self._guard:
-                held, self._held = self._held, None
-                note = f"({counted(self._dropped, 'line')} of the log left out)\n" if self._dropped else ""
-                self._dropped = 0
-                with suppress(OSError, ValueError):
-                    self._stream.write(note + "".join(held))
-                    self._stream.flush()
 
 
 class TerminalFloor:
     """Asks about what waits at a gate, in a thread. All but the thread's own methods are for the gate's event loop."""
 
-    def __init__(self, config: "Config", key_name: str, output: HeldOutput, gate_log: "GateLog") -> None:
+    def __init__(self, config: "Config", key_name: str, output: LogOutput, gate_log: "GateLog") -> None:
         self._config = config
         self._key_name = key_name
         self._output = output
@@ -116,13 +73,21 @@ class TerminalFloor:
             await asyncio.to_thread(self._stop)
 
     async def _follow(self, gate: "Gate") -> None:
-        """Notices when it is the terminal's turn and no other prompt asks. Ends when the gate is about to stop."""
+        """Notices when it is the terminal's turn and no other prompt asks. Ends when the gate is about to stop.
+
+        Another prompt that is open proves no person: it may have been forgotten or stopped. So it only comes first.
+        """
         while not _is_announced(gate):
             await asyncio.sleep(_LOOK_SECONDS)
         gate.presence.has_terminal(True)
+        since: dict[str, float] = {}
         while _is_announced(gate) and self._thread.is_alive():
             self._turns = gate.prompt_turn()
-            if self._loop is None and self._is_needed() and not gate.presence.is_open(SURFACE):
+            now = elapsed()
+            since = {id_: since.get(id_, now) for id_ in self._turns}
+            unread = [at for id_, at in since.items() if id_ not in self._left and not gate.presence.is_read(id_)]
+            is_late = now - min(unread, default=now) >= OTHER_PROMPT_SECONDS
+            if self._loop is None and self._is_needed() and (is_late or not gate.presence.is_open(SURFACE)):
                 self._turn.set()
             await asyncio.sleep(_LOOK_SECONDS)
         gate.presence.has_terminal(False)

@@ -153,9 +153,9 @@ class QuestionLoop:
     # which request
 
     def _next(self) -> Request | None:
-        """The oldest request that waits, was not skipped, and can be answered now."""
+        """The oldest request that waits, was not answered here or skipped, and can be answered now."""
         for request in self._board.queue.waiting:
-            if self._is_skipped(request) or self._connection_problem(request):
+            if self._is_answered(request) or self._is_skipped(request) or self._connection_problem(request):
                 continue
             if not request.fetching or self._has_fetched_for_long(request):
                 return request
@@ -167,6 +167,10 @@ class QuestionLoop:
     def _is_awaited(self) -> bool:
         """Whether something will be asked soon: its preview is being fetched, or its source is reconnecting."""
         return not all(map(self._is_skipped, self._board.queue.waiting))
+
+    def _is_answered(self, request: Request) -> bool:
+        """Whether this prompt was answered here, and its source has not reported what became of it."""
+        return self._board.answered_here.get(request.key) == request.digest
 
     def _is_skipped(self, request: Request) -> bool:
         return not self._settings.is_wanted(request.id) or self._skipped.get(request.key) == _version(request)
@@ -282,6 +286,7 @@ class QuestionLoop:
                 if not text.is_high(asked) or question.confirm(self._settings.high_risk, self._key):
                     return self._send(self._signed(Answer(self._check(asked), Verdict.APPROVE), question))
         except QuestionOver as over:
+            self._answers.interrupted()
             terminal.write(over.words)
         except TouchFault as fault:
             terminal.write(f"Not approved: {inline(str(fault))}", *([inline(fault.hint)] if fault.hint else []))

@@ -13,6 +13,7 @@ import pytest
 
 from aileron_tui.alerts.desktop import Desktop, NoDesktop
 from aileron_tui.alerts.notification import MOST_KEPT, NotificationChannel
+from aileron_tui.alerts.notification_plan import GROUP_SECONDS, NotificationPlan, ShowGroup
 from aileron_tui.alerts.notification_text import NotificationText, one_waits
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import utc_now
@@ -231,6 +232,18 @@ async def test_requests_that_come_and_go_do_not_pop_up_all_the_time() -> None:
             await channel.clear(f"act-{number}")
         await eventually(lambda: not screen.shown)
     assert 1 <= screen.sent <= 10
+
+
+def test_a_request_that_takes_the_place_of_another_is_announced() -> None:
+    plan = NotificationPlan()
+    waiting = {f"act-{number}": sample_alert(f"act-{number}") for number in range(4)}
+    assert ShowGroup(4, sample_alert().url) in plan.steps(waiting, 0.0)
+    del waiting["act-3"]
+    waiting["act-4"] = sample_alert("act-4")
+    assert plan.steps(waiting, 1.0) == []
+    assert plan.next_change(waiting) == GROUP_SECONDS
+    assert plan.steps(waiting, GROUP_SECONDS) == [ShowGroup(4, sample_alert().url)]
+    assert plan.next_change(waiting) is None
 
 
 async def test_a_service_that_fails_is_said_and_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,6 +222,8 @@ async def test_nobody_listening_is_said_in_one_line() -> None:
         ("soon", 0),
         ("Wed, 20 May 2026 10:00:30 GMT", 30),
         ("Wed, 20 May 2020 10:00 GMT", 0),
+        ("Wed, 20 May 99999999999999999999 10:00:30 GMT", 0),
+        ("Wed, 20 May 2026 10:00:30 +99999999999999", 0),
     ],
 )
 def test_retry_after_is_a_number_or_a_date(header: str, seconds: float) -> None:

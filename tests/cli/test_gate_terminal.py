@@ -17,7 +17,7 @@ from aileron_tui.runtime.gate_discovery import discover
 from aileron_tui.signing import key_store
 from tests.cli.test_gate_commands import PASSPHRASE, configure, enrol
 from tests.compiled import shared_cache
-from tests.e2e.terminal import CTRL_C, Terminal, environment
+from tests.e2e.terminal import CTRL_C, CTRL_Q, CTRL_S, Terminal, environment
 
 ANSWERS = "[A]pprove   [D]eny   [V]iew   [S]kip   [Q]uit\n>"
 
@@ -124,6 +124,36 @@ def test_what_is_left_or_answered_elsewhere_is_not_asked_about(gate: TerminalGat
     terminal.until("still waiting.")
     assert [gate.agent.result(id_)["status"] for id_ in (two, three)] == ["pending_approval"] * 2
     assert not gate.service.sent
+
+
+def test_a_passphrase_is_not_shown_if_its_request_is_withdrawn(gate: TerminalGate) -> None:
+    asked = gate.ask("r-12345")
+    gate.terminal.until("Passphrase of default:")
+    gate.terminal.press(PASSPHRASE[:3])
+    httpx.delete(
+        f"{gate.found.url}/v1/action-approvals/{asked}",
+        headers={"Authorization": f"Bearer {read_token(gate.found.token_file or Path())}"},
+    ).raise_for_status()
+    for key in PASSPHRASE[3:]:
+        gate.terminal.press(key)
+        gate.terminal.still(0.2)
+    gate.terminal.press("\r")
+    gate.terminal.until("send-draft is withdrawn")  # the log is back
+    assert PASSPHRASE[-3:] not in gate.terminal.raw.decode()
+
+
+def test_a_terminal_that_takes_nothing_does_not_stop_the_gate(gate: TerminalGate) -> None:
+    gate.terminal.press(CTRL_S)
+    for number in range(3):
+        assert httpx.get(f"{gate.found.url}/v1/actions/no-{number}", timeout=10).status_code == 401
+    asked = gate.ask("r-12345")
+    assert gate.agent.result(asked)["status"] == "pending_approval"
+    gate.terminal.press(CTRL_Q)
+    gate.terminal.until("GET /v1/actions/no-2 401")
+    gate.terminal.until("Passphrase of default:")
+    gate.terminal.press(CTRL_S)
+    gate.terminal.process.terminate()
+    assert gate.terminal.process.wait(20) == 0
 
 
 def deny_in_console(gate: TerminalGate, key: key_store.UnlockedKey, id_: str) -> None:

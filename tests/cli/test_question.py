@@ -193,6 +193,28 @@ def test_a_key_that_is_part_of_a_word_answers_nothing(typed: str, monkeypatch: p
     assert gate.decided == []
 
 
+@pytest.mark.parametrize("style", [Style(colour=False), PLAIN], ids=["keys", "lines"])
+def test_the_rest_of_a_word_does_not_quit_when_its_question_ends(style: Style) -> None:
+    asked = lasting(samples.item(samples.prompt(action="query-all")))
+    gate = ScriptedGate(asked)
+    with Desk(gate, style=style, armed=REAL_WAIT) as desk:
+        desk.asked()
+        desk.press("a\n" if style.plain else "a")
+        desk.until("Type query-all to approve: ")
+        gate.tell("updated", replace(asked, state=RequestState.EXPIRED, revision=2))
+        desk.until("No longer waiting")
+        time.sleep(0.1)
+        for key in "query-all":
+            desk.press(key)
+            time.sleep(0.1)
+        desk.press("\n")
+        time.sleep(REAL_WAIT + 0.3)
+        assert desk.code is None
+        desk.press("q\n" if style.plain else "q")
+        assert desk.ended() == 0
+    assert gate.decided == []
+
+
 def test_a_line_must_come_alone() -> None:
     gate = ScriptedGate(lasting(request(1)))
     with Desk(gate, style=PLAIN) as desk:
@@ -264,6 +286,25 @@ def test_a_narrower_window_shows_the_prompt_again() -> None:
 
 
 # How it looks
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 24), (19, 24), (80, 7)])
+def test_nothing_is_approved_in_a_window_too_small_to_read(size: tuple[int, int]) -> None:
+    gate = ScriptedGate(lasting(request(1)))
+    with Desk(gate, settings=replace(QUICK, once=True)) as desk:
+        desk.asked()
+        desk.resize(*size)
+        desk.until("the prompt is shown again" if size[0] > 79 else "window")
+        while "To " not in (shown := desk.until("> ")):
+            if "[M]ore" in shown:
+                desk.press("m")
+        desk.press("a")
+        time.sleep(0.3)
+        desk.resize(80, 60)
+        desk.asked(ANSWERS)
+        assert gate.decided == []
+        desk.press("a")
+        desk.until("Approved act-on-1")
 
 
 @pytest.mark.parametrize(

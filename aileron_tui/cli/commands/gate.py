@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from aileron_tui.cli.exit_codes import OK
+from aileron_tui.cli.log_output import LogOutput
 from aileron_tui.doors.claude_route import claude_routes
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
@@ -26,6 +27,7 @@ from aileron_tui.surface.gate_channels import gate_channels
 
 if TYPE_CHECKING:
     from aileron_tui.cli.question_floor import TerminalFloor
+    from aileron_tui.files.config import Config
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,15 +51,19 @@ def run(options: argparse.Namespace) -> int:
     config = load_config(paths().config)
     setup = gate_setup(config, options.manifests)
     address = ListenAddress(options.host, options.port, options.allow_remote)
-    if not has_terminal():
-        asyncio.run(_serve(setup, address, GateLog(sys.stderr, as_json=options.log_json)))
-        return OK
-    from aileron_tui.cli.question_floor import HeldOutput, TerminalFloor  # noqa: PLC0415  # loads an HTTP client
-
-    output = HeldOutput(sys.stderr)
+    output = LogOutput(sys.stderr)
     log = GateLog(cast("TextIO", output), as_json=options.log_json)
-    asyncio.run(_serve(setup, address, log, TerminalFloor(config, options.key, output, log)))
+    try:
+        asyncio.run(_serve(setup, address, log, _floor(config, options.key, output, log) if has_terminal() else None))
+    finally:
+        output.drain()
     return OK
+
+
+def _floor(config: "Config", key_name: str, output: LogOutput, log: GateLog) -> "TerminalFloor":
+    from aileron_tui.cli.question_floor import TerminalFloor  # noqa: PLC0415  # loads an HTTP client
+
+    return TerminalFloor(config, key_name, output, log)
 
 
 async def _serve(setup: GateSetup, address: ListenAddress, log: GateLog, floor: "TerminalFloor | None" = None) -> None:
