@@ -295,3 +295,17 @@ def test_what_the_agent_does_is_shown_at_once(chromium: "Browser", gate: PageGat
         until(lambda: "withdrawn" in str(found.page.text_content(".outcome")).lower(), "the outcome")
         found.page.wait_for_selector("text=Nothing is waiting")
         assert not found.noted
+
+
+def test_a_new_address_in_the_same_tab_opens_the_page(chromium: "Browser", gate: PageGate) -> None:
+    with tab(chromium) as found:
+        Authenticator(found)
+        enrol(found, gate, "laptop")
+        found.page.goto(gate.url())
+        found.page.wait_for_selector("text=Nothing is waiting")
+        assert "code=" not in found.page.url
+        found.page.click("#close-page")
+        found.page.wait_for_selector("text=You are signed out")
+        found.page.goto(gate.url())
+        found.page.wait_for_selector("text=Nothing is waiting")
+        assert not found.noted

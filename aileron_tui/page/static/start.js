@@ -99,4 +99,6 @@ async function createPasskey() {
   }
 }
 
+// An address with another code, entered in this tab, does not load the page by itself.
+addEventListener("hashchange", () => location.reload());
 start();
