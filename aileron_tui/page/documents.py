@@ -22,7 +22,10 @@ _POLICY: Final = (
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script';"
     " trusted-types aileron-fragment"
 )
-_SCRIPTS: Final = ("fragments", "gate", "arming", "reading", "passkeys", "detail", "answers", "page", "keys", "start")
+_SCRIPTS: Final = (
+    *("fragments", "gate", "arming", "reading", "passkeys", "detail", "answers"),
+    *("presence", "page", "keys", "start"),
+)
 """The files of the script in the order in which they are put together."""
 
 FRAGMENT_POLICY: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"

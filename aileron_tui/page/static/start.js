@@ -46,6 +46,7 @@ async function notAnswered(failure) {
 
 function ticked() {
   detail.tick();
+  presence.tell();
   answers.draw();
 }
 
