@@ -251,7 +251,7 @@ function event(name, data) {
     tell("A request needs an answer.");
   }
   if (data.id && data.id === detail.id && pageState.screen === "waiting") {
-    const who = NAME.test(data.by ?? "") ? ` by ${data.by}` : "";
+    const who = NAME.test(data.by ?? "") ? ` by ${data.by === "default" ? '"default"' : data.by}` : "";
     const where = `Answered elsewhere${SURFACES[data.surface] ? `, ${SURFACES[data.surface]}` : ""}${who}. Nothing was sent from here.`;
     const isOver = name === "resolved" && detail.canAnswer;
     if (answers.busy) { // it is loaded once the answer is known
