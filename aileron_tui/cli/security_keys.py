@@ -86,11 +86,11 @@ def _registered_by_usb(name: str, known: tuple[Approver, ...]) -> "RegisteredKey
 
 def _registered_on_page(name: str, key: UnlockedKey) -> "RegisteredKey":
     """What was registered in the browser, if the person confirms that it is theirs."""
-    from aileron_tui.runtime.gate_discovery import discover  # noqa: PLC0415  # only here
+    from aileron_tui.runtime.gate_discovery import discover_here  # noqa: PLC0415  # only here
     from aileron_tui.runtime.page_client import PageClient  # noqa: PLC0415
     from aileron_tui.surface.security_key_registration import RegisteredKey  # noqa: PLC0415
 
-    with PageClient(discover(), key) as client:
+    with PageClient(discover_here(), key) as client:
         code = client.page_code(name)
         found = None
         with _opened(code.url):

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.errors import AileronError
 from aileron_tui.files.paths import page_folder
 from aileron_tui.page.views import HistoryView, PromptView, RecordView, WaitingView
 
@@ -37,12 +36,8 @@ class Documents:
 
     @cached_property
     def _environment(self) -> "Environment":
-        try:
-            from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # only with the page
-        except ImportError:
-            raise AileronError(
-                "the page needs the extra `page`", hint='Install it with: pip install "aileron-tui[page]"'
-            ) from None
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # only with the page
+
         return Environment(
             loader=FileSystemLoader(page_folder() / "templates"),
             autoescape=True,
