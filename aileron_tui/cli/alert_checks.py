@@ -1,13 +1,14 @@
-"""The checks of `doctor` on what tells people that a request waits: notifications and the webhook."""
+"""The checks of `doctor` on what tells people that a request waits: the page, notifications and the webhook."""
 
 import asyncio
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 from aileron_tui.alerts.channels import webhook_channel
 from aileron_tui.alerts.notification import NotificationChannel
 from aileron_tui.alerts.webhook import WebhookChannel
 from aileron_tui.cli.machine_checks import Check, Status
-from aileron_tui.core.alert_routing import PROMPT, WEBHOOK
+from aileron_tui.core.alert_routing import PAGE, PROMPT, WEBHOOK
 from aileron_tui.core.webhook_address import read_webhook_address
 from aileron_tui.files.config import Config
 
@@ -15,6 +16,8 @@ from aileron_tui.files.config import Config
 def alerts(config: Config, *, sends: bool) -> Iterator[Check]:
     """Whether people can be told. With `sends`, they are told something, to see that it arrives."""
     yield _order(config)
+    if PAGE in config.surfaces.order and find_spec("jinja2") is None:
+        yield Check("page", Status.OK, "off, because it is not installed: pip install 'aileron-tui[page]'")
     yield asyncio.run(_notifications(config, sends))
     if webhook := webhook_channel(config.webhook):
         yield asyncio.run(_webhook(webhook, read_webhook_address(config.webhook.url).server, sends))
@@ -49,7 +52,7 @@ async def _webhook(channel: WebhookChannel, server: str, sends: bool) -> Check:
         await channel.close()
     if reason:
         return Check("webhook", Status.FAIL, reason, fix="Check [webhook] in the configuration, and the receiver.")
-    return Check("webhook", Status.OK, f"{server} took a test message" if sends else f"tells {server}")
+    return Check("webhook", Status.OK, f"{server} accepted a test message" if sends else f"tells {server}")
 
 
 async def _deny_nothing(_: str) -> None:

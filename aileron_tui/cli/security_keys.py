@@ -91,11 +91,11 @@ def _registered_on_page(name: str, key: UnlockedKey) -> "RegisteredKey":
     The page stays open meanwhile. If somebody else has used its code, the gate notices when the browser uses it, so
     the gate is asked again after the answer.
     """
-    from aileron_tui.runtime.gate_discovery import discover  # noqa: PLC0415  # only here
+    from aileron_tui.runtime.gate_discovery import discover_here  # noqa: PLC0415  # only here
     from aileron_tui.runtime.page_client import PageClient  # noqa: PLC0415
     from aileron_tui.surface.security_key_registration import RegisteredKey  # noqa: PLC0415
 
-    with PageClient(discover(), key) as client:
+    with PageClient(discover_here(), key) as client:
         code = client.page_code(name)
         found = None
         with _opened(code.url):

@@ -64,5 +64,6 @@ def answer_words(answer: FirstAnswer) -> str:
 
 
 def _name(name: str) -> str:
-    """The name of a key; in quotes if it could go on with the sentence."""
-    return short(name, _LONGEST_NAME) if inline(name) == name and " " not in name else quoted(name[:_LONGEST_NAME])
+    """The name of a key; in quotes if it could go on with the sentence, as in "approved by default"."""
+    is_plain = inline(name) == name and " " not in name and name != "default"
+    return short(name, _LONGEST_NAME) if is_plain else quoted(name[:_LONGEST_NAME])

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
 
 TOUCH_SECONDS: Final = 60
-NO_PASSKEY: Final = "there is no passkey or security key yet; add one with `aileron-tui key security-key add --page`"
+NO_PASSKEY: Final = (
+    "there is no passkey or security key yet; run `aileron-tui key security-key add --page --name laptop` to add one"
+)
 
 _ATTEMPT_SECONDS: Final = 120
 _MAX_ATTEMPTS: Final = 256

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.errors import AileronError
 from aileron_tui.files.paths import page_folder
 from aileron_tui.page.views import HistoryView, PromptView, RecordView, WaitingView
 
@@ -22,7 +21,10 @@ _POLICY: Final = (
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script';"
     " trusted-types aileron-fragment"
 )
-_SCRIPTS: Final = ("fragments", "gate", "arming", "reading", "passkeys", "detail", "answers", "page", "keys", "start")
+_SCRIPTS: Final = (
+    *("fragments", "gate", "arming", "reading", "passkeys", "detail", "answers"),
+    *("presence", "page", "keys", "start"),
+)
 """The files of the script in the order in which they are put together."""
 
 FRAGMENT_POLICY: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
@@ -34,12 +36,8 @@ class Documents:
 
     @cached_property
     def _environment(self) -> "Environment":
-        try:
-            from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # only with the page
-        except ImportError:
-            raise AileronError(
-                "the page needs the extra `page`", hint='Install it with: pip install "aileron-tui[page]"'
-            ) from None
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # only with the page
+
         return Environment(
             loader=FileSystemLoader(page_folder() / "templates"),
             autoescape=True,

@@ -65,7 +65,7 @@ class RequestRoutes:
             Route("POST", f"{one}/answer", tab, self.answer),
             Route("POST", f"{one}/deny", tab, self.deny),
             Route("POST", f"{one}/refresh", tab, self.refresh),
-            Route("POST", f"{one}/reading", tab, self.reading),
+            Route("POST", "/page/presence", tab, self.presence),
             Route("GET", "/page/history", tab, self.history),
             Route("GET", "/page/history/{id}", tab, self.past),
             Route("GET", "/page/events", tab, self.events),
@@ -150,14 +150,13 @@ class RequestRoutes:
         reply = await self._gate.refresh(http_request.path_params["id"], {})
         return json_response({"status": "refreshed"}) if reply.status == 200 else _error(reply)
 
-    async def reading(self, http_request: HttpRequest) -> Response:
-        """Takes note that somebody reads a request in this tab, or that nobody does any more."""
+    async def presence(self, http_request: HttpRequest) -> Response:
+        """Takes note whether somebody is at this tab, and which request they read, "" if none."""
         http_request.query()
         session = reading_session(http_request)
-        body = await http_request.body(http_request.limits.session_bytes, {"reading", "awake"}, optional=True)
-        is_read, awake = (body.get(name, True) is True for name in ("reading", "awake"))
-        id_ = http_request.path_params["id"] if is_read else ""
-        self._gate.report_presence(session, session.name, SURFACE, awake=awake, reading=id_)
+        body = await http_request.body(http_request.limits.session_bytes, {"awake", "reading"})
+        awake, reading = body.get("awake") is True, text_field(body, "reading")
+        self._gate.report_presence(session, session.name, SURFACE, awake=awake, reading=reading)
         return Response(status_code=204)
 
     async def history(self, http_request: HttpRequest) -> Response:

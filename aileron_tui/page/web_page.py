@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
 
 SURFACE: Final = "page"
+NOT_INSTALLED: Final = (
+    "the page is not available: its extra is not installed. Run pip install 'aileron-tui[page]', and restart the gate"
+)
 
 _REQUESTS_PER_VIEW: Final = 100
 _LONGEST_QUERY: Final = 1000
@@ -57,9 +60,7 @@ class WebPage:
 
     def __init__(self, gate: "Gate", setup: PageSetup) -> None:
         if find_spec("jinja2") is None:
-            raise AileronError(
-                "the page needs the extra `page`", hint='Install it with: pip install "aileron-tui[page]"'
-            )
+            raise Refusal(404, "no_page", NOT_INSTALLED)
         self._gate = gate
         self._setup = setup
         self._check = PageRequestCheck(setup.origin)

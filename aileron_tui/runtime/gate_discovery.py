@@ -17,6 +17,7 @@ from aileron_tui.runtime.errors import NoGate
 
 FILE: Final = "gate.json"
 START: Final = "Start one with `aileron-tui gate`, or pass the address of one with --url."
+_START_HERE: Final = "Start one with `aileron-tui gate`, or open the console, which runs one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,14 @@ def discover(url: str = "", data: Path | None = None) -> FoundGate:
     if not address.is_confidential:
         _refuse_unencrypted(address)
     return FoundGate(address.url)
+
+
+def discover_here() -> FoundGate:
+    """Returns the gate of this home, for what is possible only on its machine."""
+    try:
+        return discover()
+    except NoGate as error:
+        raise NoGate(error.title, error.detail, _START_HERE) from None
 
 
 def agent_token(found: FoundGate) -> str:

@@ -333,3 +333,17 @@ def test_long_text_of_every_script_is_within_the_edge(chromium: "Browser", gate:
                 found.page.wait_for_timeout(250)
                 assert not found.page.evaluate(BEYOND), (text[:9], width)
                 assert "beyond the edge" not in found.status()
+
+
+def test_a_new_address_in_the_same_tab_opens_the_page(chromium: "Browser", gate: PageGate) -> None:
+    with tab(chromium) as found:
+        Authenticator(found)
+        enrol(found, gate, "laptop")
+        found.page.goto(gate.url())
+        found.page.wait_for_selector("text=Nothing is waiting")
+        assert "code=" not in found.page.url
+        found.page.click("#close-page")
+        found.page.wait_for_selector("text=You are signed out")
+        found.page.goto(gate.url())
+        found.page.wait_for_selector("text=Nothing is waiting")
+        assert not found.noted

@@ -67,6 +67,7 @@ class SamplePage:
     port: int = 0
     now: datetime | None = None
     sent: list[tuple[str, JsonObject]] = field(default_factory=list)
+    presence: JsonObject = field(default_factory=dict)
     documents: Documents = ORDINARY
     _queues: list[tuple[asyncio.AbstractEventLoop, asyncio.Queue[bytes]]] = field(default_factory=list)
 
@@ -106,6 +107,7 @@ class SamplePage:
             Route("/page/waiting", self._waiting),
             Route("/page/requests/{id}", self._prompt),
             Route("/page/requests/{id}/{what}", self._post, methods=["POST"]),
+            Route("/page/presence", self._presence, methods=["POST"]),
             Route("/page/history", self._history),
             Route("/page/history/{id}", self._record),
             Route("/page/events", self._events),
@@ -142,6 +144,10 @@ class SamplePage:
         if http.path_params["what"] == "challenge":
             return _refused(403, "no_passkey", NO_PASSKEY)
         return JSONResponse({"status": "denied", "message": "denied on the page, without a signature"})
+
+    async def _presence(self, http: HttpRequest) -> Response:
+        self.presence = await http.json()
+        return Response(status_code=204)
 
     async def _history(self, http: HttpRequest) -> Response:
         search = http.query_params.get("search", "")

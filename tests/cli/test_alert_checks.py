@@ -35,6 +35,15 @@ def test_notifications_are_off_with_the_reason(home: Path, capsys: pytest.Captur
     assert checks(capsys, "--alerts")["notifications"]["status"] == "warn"
 
 
+def test_a_page_that_is_not_installed_is_off(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "page" not in checks(capsys)
+    monkeypatch.setattr("aileron_tui.cli.alert_checks.find_spec", lambda _: None)
+    words = "off, because it is not installed: pip install 'aileron-tui[page]'"
+    assert checks(capsys)["page"]["words"] == words
+
+
 def test_the_order_of_surfaces_is_printed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "alerts console, then page, then notification, then webhook, then prompt"
     assert checks(capsys)["surfaces"]["words"] == words

@@ -93,7 +93,14 @@ def test_the_command_prints_an_address_that_opens_the_page_of_the_running_gate(
         assert "needs a terminal" in capsys.readouterr().err
         (sample.root / "config.toml").write_text("[policy]\nheadless_decisions = true\n")
         assert main(["page", "--print"]) == 1
-        assert "no gate is running" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "no gate is running" in said
+        assert "--url" not in said, "the page is only on this machine"
+        with monkeypatch.context() as without, EmbeddedGate(sample.setup, page=make_page):
+            without.setattr("aileron_tui.page.web_page.find_spec", lambda _: None)
+            assert main(["page", "--print"]) == 1
+            said = " ".join(capsys.readouterr().err.split())
+            assert "Run pip install 'aileron-tui[page]', and restart the gate" in said
         with EmbeddedGate(sample.setup, page=make_page) as gate:
             assert main(["page", "--print"]) == 0
             shown = capsys.readouterr()

@@ -73,7 +73,8 @@ def test_other_tabs_and_consoles_see_who_reads_a_request(env: GateEnv) -> None:
             item = await page.ask()
             second = await page.other_tab()
             assert "Being read" not in (await second.get(f"/page/requests/{item['id']}")).text
-            assert (await page.tab.post(f"/page/requests/{item['id']}/reading")).status == 204
+            presence = {"awake": True, "reading": item["id"]}
+            assert (await page.tab.post("/page/presence", presence)).status == 204
             for path in (f"/page/requests/{item['id']}", "/page/waiting"):
                 assert "another page (tester)" in (await second.get(path)).text
                 assert "another page" not in (await page.tab.get(path)).text, "not to the reader"

@@ -34,6 +34,13 @@ def test_readers_come_and_go() -> None:
     assert words(others) == ""
 
 
+def test_a_key_named_default_does_not_read_as_a_setting() -> None:
+    others = OtherSurfaces()
+    others.receive([reading({"surface": "page", "name": "default"})])
+    assert words(others) == 'being read on the page by "default"'
+    assert answer_words(FirstAnswer(True, "page", "default")) == 'approved on the page by "default"'
+
+
 def test_a_snapshot_replaces_the_readers_of_its_source_only() -> None:
     others = OtherSurfaces()
     others.receive([reading(ANA, source="a"), reading(ANA, source="b")])

@@ -10,7 +10,7 @@ from aileron_tui.cli.page_opening import CODE_SECONDS, has_browser, open_in_brow
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
-from aileron_tui.runtime.gate_discovery import discover
+from aileron_tui.runtime.gate_discovery import discover_here
 from aileron_tui.runtime.page_client import PageClient
 from aileron_tui.signing.secret_memory import protect_process
 
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     """Returns 0 if the page was opened or its address printed, 1 if the browser could not be started."""
     protect_process()
     confirmation.check_terminal(load_config(paths().config).policy, "opening the page")
-    found = discover()
+    found = discover_here()
     with source_options.unlocked_key(options.key) as key, PageClient(found, key) as client:
         url = client.page_code().url
     if options.print or not has_browser():

@@ -143,6 +143,8 @@ function clearSearch() {
   searched();
 }
 
+for (const sign of ["keydown", "pointerdown", "wheel"]) addEventListener(sign, noticed, { capture: true, passive: true });
+addEventListener("focus", noticed);
 addEventListener("keydown", keyPressed);
 addEventListener("pointerdown", pointerPressed, true);
 addEventListener("click", clicked);
@@ -154,7 +156,7 @@ addEventListener("popstate", closeDetail);
 addEventListener("pagehide", () => { if (gate.token) gate.keep(gate.token); });
 document.addEventListener("visibilitychange", () => {
   detail.arming.disarm("the page was just shown");
-  reading();
+  presence.tell();
 });
 $("search").addEventListener("input", searched);
 $("search-form").addEventListener("submit", (submitted) => submitted.preventDefault());

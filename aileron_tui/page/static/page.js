@@ -8,7 +8,7 @@ const SURFACES = {
   console: "in the console", page: "on another page", prompt: "at the prompt", notification: "on a notification",
   cli: "by a command", approve: "by a command", deny: "by a command", rule: "by a rule",
 };
-const pageState = { screen: "", count: null, loads: new Map(), timer: 0, failed: "", search: { waiting: "", history: "" } };
+const pageState = { screen: "", count: null, loads: new Map(), timer: 0, failed: "", alerted: false, search: { waiting: "", history: "" } };
 
 // screens
 
@@ -45,7 +45,6 @@ function tell(words) {
 /** Shows what waits, or the history. */
 async function go(name) {
   const isHistory = name === "history";
-  reading(false);
   screen(name);
   for (const [id, on] of [["go-waiting", !isHistory], ["go-history", isHistory]]) set($(id), "aria-current", on ? "page" : null);
   $("page-title").textContent = isHistory ? "History of requests" : "Waiting requests";
@@ -121,10 +120,24 @@ function counted(count) {
   pageState.count = count;
   $("waiting-count").hidden = !count;
   $("waiting-count").textContent = count || "";
-  document.title = count ? `(${count}) Aileron: waiting` : "Aileron";
+  if (!count) pageState.alerted = false;
+  drawTitle();
   if (before !== null && count > before) tell(`${count - before} new. ${count} waiting.`);
   filter();
   mark();
+}
+
+/** The title has a mark from an alert until somebody does something here. */
+function drawTitle() {
+  const { alerted, count } = pageState;
+  document.title = `${alerted ? "● " : ""}${count ? `(${count}) Aileron: waiting` : "Aileron"}`;
+}
+
+function noticed() {
+  presence.noticed();
+  if (!pageState.alerted || gate.ended) return;
+  pageState.alerted = false;
+  drawTitle();
 }
 
 function filter() {
@@ -171,7 +184,7 @@ async function loadDetail(id) {
     const changed = detail.show(root);
     mark();
     if (changed && !isNew && !answers.busy) tell(detail.canAnswer ? "The request on screen has changed. Read it again." : root.querySelector(".outcome-words")?.textContent ?? "");
-    if (isNew && detail.canAnswer) reading();
+    presence.tell();
   });
   drawNext();
   answers.draw();
@@ -185,17 +198,9 @@ function drawNext() {
 function closeDetail() {
   document.body.classList.remove("detail-open");
   if (WIDE.matches) return;
-  reading(false);
+  presence.tell();
   const row = rows().find((one) => rowId(one) === shownId());
   (row ?? $("list-title")).focus();
-}
-
-/** Tells the gate whether the request on screen is being read here, so that other surfaces can say so. */
-function reading(isOpen = true) {
-  const { id, canAnswer } = detail;
-  const awake = document.visibilityState === "visible";
-  if (!id || gate.ended || pageState.screen !== "waiting") return;
-  gate.send(`/requests/${encodeURIComponent(id)}/reading`, { reading: isOpen && awake && canAnswer, awake }).catch(() => {});
 }
 
 function step(by) {
@@ -235,16 +240,19 @@ function event(name, data) {
   if (name === "open") {
     connected(true);
     soon();
-    if (detail.id && pageState.screen === "waiting") loadDetail(detail.id).then(() => reading());
+    presence.sent = "";
+    presence.tell();
+    if (detail.id && pageState.screen === "waiting") loadDetail(detail.id);
     return;
   }
   if (name === "ended") return signOut("The gate was stopped, or it ended this session.");
   if (name === "alert" && data.surface === "page") {
-    document.title = `● ${document.title.replace(/^● /, "")}`;
+    pageState.alerted = true;
+    drawTitle();
     tell("A request needs an answer.");
   }
   if (data.id && data.id === detail.id && pageState.screen === "waiting") {
-    const who = NAME.test(data.by ?? "") ? ` by ${data.by}` : "";
+    const who = NAME.test(data.by ?? "") ? ` by ${data.by === "default" ? '"default"' : data.by}` : "";
     const where = `Answered elsewhere${SURFACES[data.surface] ? `, ${SURFACES[data.surface]}` : ""}${who}. Nothing was sent from here.`;
     const isOver = name === "resolved" && detail.canAnswer;
     if (answers.busy) { // it is loaded once the answer is known

@@ -46,6 +46,7 @@ async function notAnswered(failure) {
 
 function ticked() {
   detail.tick();
+  presence.tell();
   answers.draw();
 }
 
@@ -99,4 +100,6 @@ async function createPasskey() {
   }
 }
 
+// An address with another code, entered in this tab, does not load the page by itself.
+addEventListener("hashchange", () => location.reload());
 start();
