@@ -283,10 +283,11 @@ def _told(db: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _advanced(db: sqlite3.Connection, entry: Entry, state: RequestState) -> None:
-    query = "UPDATE requests SET outcome = ? WHERE id = ? RETURNING seq, reason, rule"
-    row = db.execute(query, (state, entry.request)).fetchone()
-    if row is not None and row[2] and state is RequestState.RUNNING:
-        _say(db, row[0], *_said_in_advance(row[2], row[1]))
+    changed = db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (state, entry.request)).rowcount
+    if changed and state is RequestState.RUNNING:  # an ungated call is no request
+        query = "SELECT seq, rule, reason FROM requests WHERE id = ? AND rule != ''"
+        for seq, rule, reason in db.execute(query, (entry.request,)).fetchall():
+            _say(db, seq, *_said_in_advance(rule, reason))
 
 
 def _ended(db: sqlite3.Connection, entry: Entry, state: RequestState) -> None:
