@@ -17,7 +17,8 @@ from aileron_tui.core.values import dataclass
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 JsonObject: TypeAlias = dict[str, Json]
 
-_WRITER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+# What it writes was looked at with `_is_plain` before, which fails for a value that contains itself.
+_WRITER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 _LONGEST_NUMBER: Final = 400
 _LARGEST_EXPONENT: Final = 400
 _LARGEST_PLAIN_EXPONENT: Final = 100
@@ -372,7 +373,9 @@ def plain(value: Json) -> str:
 
 def compact(value: Json) -> str:
     """Like `plain`, with containers on one line."""
-    return value if isinstance(value, str) else _spell(value, "")
+    if isinstance(value, str):
+        return value
+    return _WRITER.encode(value) if isinstance(value, dict | list) and _is_plain(value) else _spell(value, "")
 
 
 def _spell(value: Json, line: str) -> str:

@@ -347,7 +347,8 @@ def lines(
 
 def count_warnings(prompt: Prompt) -> int:
     """How many warnings its rows have, and whether its preview is unavailable. `warnings` has those about the call."""
-    values = Counter(row.value for _, pairs in _sections(prompt, None) for row, _ in pairs)
+    fetched = (row for row in _fetched(prompt) if not row.missing)
+    values = Counter([row.value for row in (*prompt.inputs, *fetched, *step_rows(prompt.steps, prompt.args))])
     known = known_names(values)
     found = sum(count * len(remarks(value, known).warnings) for value, count in values.items())
     return found + bool(prompt.preview and prompt.preview.unavailable)

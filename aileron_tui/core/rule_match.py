@@ -162,9 +162,11 @@ def answer(rules: Iterable[Rule], call: RuleCall) -> Rule | None:
 
 def may_depend_on_preview(rules: Iterable[Rule], call: RuleCall) -> bool:
     """Whether a rule may answer a call once its preview was fetched, other than it would now."""
+    if call.shown is not None:
+        return False
     found = answer(rules, call)
     strictness = STRICTEST_FIRST.index(found.verdict) if found else len(STRICTEST_FIRST)
-    return call.shown is None and any(
+    return any(
         covers_inputs(rule, call) and (rule.shown or rule.verdict is RuleVerdict.ALLOW)
         for rule in rules
         if STRICTEST_FIRST.index(rule.verdict) < strictness

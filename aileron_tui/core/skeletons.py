@@ -2,12 +2,13 @@
 
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from aileron_tui.core import lookalike_table
 
 MAX_KNOWN: Final = 5000
+_LONGEST_KEPT: Final = 256
 
 _ASCII_SHAPES: Final = str.maketrans("I|10", "lllo")
 _PAIRS: Final = (("rn", "m"), ("vv", "w"), ("cl", "d"))
@@ -26,6 +27,10 @@ def _bases() -> dict[str, str]:
 
 def skeleton(name: str) -> str:
     """The skeleton of a name. Marks, strokes and hooks do not count."""
+    return _short_skeleton(name) if len(name) <= _LONGEST_KEPT else _skeleton(name)
+
+
+def _skeleton(name: str) -> str:
     if not name.isascii():
         bases = _bases()
         name = unicodedata.normalize("NFKD", name)
@@ -38,6 +43,10 @@ def skeleton(name: str) -> str:
     for pair, single in _PAIRS:
         name = name.replace(pair, single)
     return name
+
+
+_short_skeleton: Final = lru_cache(maxsize=1024)(_skeleton)
+"""The same, kept: a known name is compared with itself in every value that has it, and most are seen again."""
 
 
 class KnownNames:

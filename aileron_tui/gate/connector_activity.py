@@ -8,7 +8,7 @@ Otherwise an agent could put off approvals for ever by always keeping a slow op 
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import Final
 
 from aileron_tui.core.resolved_call import ResolvedCall
@@ -69,10 +69,13 @@ class ConnectorActivity:
         """
         # always in the same order, so that two calls never wait for each other
         locks = [self._locks.setdefault(name, asyncio.Lock()) for name in sorted(names)]
+        # Whoever holds or waits for a lock has reserved its connector. A lock that was released is not locked, although
+        # another call may be about to get it.
+        must_wait = self.is_reserved(names)
         with self.reserved(names):
             held: list[asyncio.Lock] = []
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(seconds) if must_wait else nullcontext():
                     for lock in locks:
                         await lock.acquire()
                         held.append(lock)

@@ -283,6 +283,7 @@ def test_a_finished_request_that_goes_on_is_found_by_the_entries_alone(
     # As a program without rules and without an index would write it.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("aileron_tui.ledger.sqlite.request_index.record", lambda *_: None)
+        patch.setattr("aileron_tui.ledger.sqlite.request_index.NewRequest.write", lambda *_: None)
         scene.forge(kind, "act-1", {"gated": False} if kind != EntryKind.REQUESTED else {})
     out = tmp_path / "out.jsonl"
     with SqliteReader(scene.close()) as reader, out.open("wb") as file:

@@ -24,6 +24,12 @@ _NO_NUMBER: Final = 2**63 - 1
 # The conditions of the partial index must be written out for SQLite to use it.
 _BY_SIGNER: Final = "r.signer = ? AND r.signer != '' AND r.surface != 'rule'"
 
+# The words of a call that a rule allowed say from its beginning how it will most likely end.
+_NOT_BY_LATER_OUTCOME: Final = (
+    "(+r.outcome != 'running' OR r.rule = ''"
+    " OR EXISTS (SELECT 1 FROM search WHERE search.rowid = r.seq AND search MATCH ?))"
+)
+
 _COUNTED: Final = 2000
 _FEW: Final = 20_000
 """How many newer requests are skipped one by one rather than looking for the number at which a time begins."""
@@ -79,8 +85,8 @@ def _query(db: sqlite3.Connection, wanted: HistoryFilter, before: int | None) ->
         if not expression:
             return _NOTHING, []
         source, key = "search JOIN requests r ON r.seq = search.rowid", "search.rowid"
-        clauses.append("search MATCH ?")
-        values.append(expression)
+        clauses.extend(("search MATCH ?", _NOT_BY_LATER_OUTCOME))
+        values.extend((expression, f"- outcome : ({expression})"))
     if before is not None:
         clauses.append(f"{key} < ?")
         values.append(before)

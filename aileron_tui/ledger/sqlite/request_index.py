@@ -15,9 +15,11 @@ The index reads these fields of an entry's body. They are optional text unless n
 """
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Final
 
 from aileron_tui.core.authenticator_data import recorded_counter
+from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
@@ -30,7 +32,14 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.recorded_decision import Decision, edits_of
-from aileron_tui.ledger.request_status import ANSWERED, asked_by, daemon_of, read_told, written_time
+from aileron_tui.ledger.request_status import (
+    ANSWERED,
+    RequestStanding,
+    asked_by,
+    daemon_of,
+    read_told,
+    written_time,
+)
 
 LONGEST_INDEXED: Final = 16 * 1024
 
@@ -49,11 +58,18 @@ _WORDS: Final = {
     RequestState.UNKNOWN: "outcome unknown",
 }
 
+_INSERT_REQUEST: Final = (
+    "INSERT INTO requests (seq, id, asked, action, connector, agent, says, risk, daemon, kind,"
+    " outcome, decided, surface, signer, rule) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_WORDS: Final = (
+    "INSERT INTO search (rowid, action, connector, agent, says, inputs, reason, outcome, edits)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, '')"
+)
+
 
 def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> None:
-    """Adds one entry to the derived tables, inside the transaction that appends it."""
-    if entry.request:
-        db.execute("INSERT INTO steps VALUES (?, ?)", (entry.request, entry.seq))
+    """Adds one entry to the derived tables, inside the transaction that appends it; `list_steps` adds its step."""
     if "envelope" in entry.body:
         _count(db, entry)
     if entry.kind == EntryKind.DECIDED and decision is not None:
@@ -62,10 +78,15 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
         _record_kind(db, entry)
 
 
+def list_steps(db: sqlite3.Connection, steps: Iterable[tuple[str, int]]) -> None:
+    """Lists entries as steps of their requests, each as the request and the number of the entry."""
+    db.executemany("INSERT INTO steps VALUES (?, ?)", steps)
+
+
 def _record_kind(db: sqlite3.Connection, entry: Entry) -> None:
     match entry.kind:
         case EntryKind.REQUESTED:
-            _made(db, entry)
+            NewRequest(entry).write(db)
         case EntryKind.SHOWN:
             db.execute("UPDATE requests SET shown = ? WHERE id = ? AND shown = ''", (entry.time, entry.request))
         case EntryKind.DENIED_UNSIGNED:
@@ -103,29 +124,59 @@ def _changed(db: sqlite3.Connection, entry: Entry) -> None:
             db.execute("INSERT INTO rules VALUES (?, ?)", (entry.seq, _rule_id(entry)))
 
 
-def _made(db: sqlite3.Connection, entry: Entry) -> None:
-    if not entry.request:
-        raise EntryRefused("a request needs an id")
-    body = entry.body
-    connector = body.get("connector")
-    name = _text(connector.get("name")) if isinstance(connector, dict) else _text(connector)
-    action, risk, kind = (_text(body.get(field)) for field in ("action", "risk", "kind"))
-    agent, says = asked_by(body)
-    daemon = daemon_of(body)
-    asked = (daemon and written_time(body.get("asked"))) or entry.time
-    try:
-        db.execute(
-            "INSERT INTO requests (seq, id, asked, action, connector, agent, says, risk, outcome, daemon, kind)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (entry.seq, entry.request, asked, action, name, agent, says, risk, RequestState.PENDING, daemon, kind),
+class NewRequest:
+    """The row of a new request and its words for the search, before they are written.
+
+    Entries of the same transaction that only continue the request change the row, so that it is written once.
+    """
+
+    def __init__(self, entry: Entry) -> None:
+        if not entry.request:
+            raise EntryRefused("a request needs an id")
+        body = entry.body
+        connector = body.get("connector")
+        name = _text(connector.get("name")) if isinstance(connector, dict) else _text(connector)
+        action, risk, kind = (_text(body.get(field)) for field in ("action", "risk", "kind"))
+        agent, says = asked_by(body)
+        daemon = daemon_of(body)
+        asked = (daemon and written_time(body.get("asked"))) or entry.time
+        self._made = (entry.seq, entry.request, asked, action, name, agent, says, risk, daemon, kind)
+        self._words = (entry.seq, action, name, agent, says, words(body.get("args")))
+        self._seq, self._is_daemons = entry.seq, bool(daemon)
+        self._is_tool = kind in NOT_RUN_HERE and not daemon
+        self._outcome, self._said = RequestState.PENDING, ("", str(RequestState.PENDING))
+        self._decided = self._surface = self._signer = self._rule = ""
+
+    def standing(self) -> RequestStanding:
+        """The state of the request."""
+        return RequestStanding(
+            self._seq, self._outcome, daemon=self._is_daemons, surface=self._surface, tool=self._is_tool
         )
-    except sqlite3.IntegrityError:
-        raise EntryRefused("a request can be made only once", entry.request) from None
-    db.execute(
-        "INSERT INTO search (rowid, action, connector, agent, says, inputs, reason, outcome, edits)"
-        " VALUES (?, ?, ?, ?, ?, ?, '', ?, '')",
-        (entry.seq, action, name, agent, says, words(body.get("args")), RequestState.PENDING),
-    )
+
+    def takes(self, entry: Entry) -> bool:
+        """Applies an entry that says that a rule allowed the request, or that it began; returns False for any other."""
+        body = entry.body
+        if entry.kind == EntryKind.RULED and body.get("verdict") == RuleVerdict.ALLOW and not body.get("reason"):
+            self._outcome, self._decided, self._surface = RequestState.APPROVED, entry.time, RULE_SURFACE
+            self._signer, self._rule = _text(body.get("signer")), _text(body.get("rule"))
+        elif entry.kind == EntryKind.HANDED_OVER:
+            self._outcome = RequestState.HANDED_OVER
+        elif entry.kind == EntryKind.RUNNING:
+            self._outcome = RequestState.RUNNING
+            if self._rule:
+                self._said = _said_in_advance(self._rule, "")
+        else:
+            return False
+        return True
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Writes the row and the words."""
+        answer = (self._outcome, self._decided, self._surface, self._signer, self._rule)
+        try:
+            db.execute(_INSERT_REQUEST, self._made + answer)
+        except sqlite3.IntegrityError:
+            raise EntryRefused("a request can be made only once", self._made[1]) from None
+        db.execute(_INSERT_WORDS, self._words + self._said)
 
 
 def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer: str) -> None:
@@ -232,23 +283,43 @@ def _told(db: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _advanced(db: sqlite3.Connection, entry: Entry, state: RequestState) -> None:
-    db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (state, entry.request))
+    changed = db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (state, entry.request)).rowcount
+    if changed and state is RequestState.RUNNING:  # an ungated call is no request
+        query = "SELECT seq, rule, reason FROM requests WHERE id = ? AND rule != ''"
+        for seq, rule, reason in db.execute(query, (entry.request,)).fetchall():
+            _say(db, seq, *_said_in_advance(rule, reason))
 
 
 def _ended(db: sqlite3.Connection, entry: Entry, state: RequestState) -> None:
     error = _text(entry.body.get("error"))
     row = db.execute(
-        "UPDATE requests SET outcome = ?, ended = ?, error = ? WHERE id = ? RETURNING seq, reason, rule",
+        "UPDATE requests SET outcome = ?, ended = ?, error = ? WHERE id = ? RETURNING seq, reason, rule, kind",
         (state, entry.time, error, entry.request),
     ).fetchone()
-    if row is not None:
-        ruled = f"{ALLOWED} {row[2]} " if row[2] else ""
-        _reword(db, row[0], state, f"{ruled}{row[1]} {error}")
+    if row is None:
+        return
+    seq, reason, rule, kind = row
+    if rule and kind not in NOT_RUN_HERE and state is RequestState.EXECUTED and not error:
+        return  # the search has said so since the call began
+    _reword(db, seq, state, f"{ALLOWED} {rule} {reason} {error}" if rule else f"{reason} {error}")
+
+
+def _said_in_advance(rule: str, reason: str) -> tuple[str, str]:
+    """What the search finds about a call that a rule allowed and that runs: what is true once it has succeeded.
+
+    Nearly all of them do, and soon. To change the words of a request takes longer than to write them, so they are
+    changed only if the call ends in another way. Until it ends, no search finds it by the outcome
+    (`history_queries`).
+    """
+    return f"{ALLOWED} {rule} {reason}"[:LONGEST_INDEXED], _WORDS[RequestState.EXECUTED]
 
 
 def _reword(db: sqlite3.Connection, seq: int, state: RequestState, reason: str) -> None:
-    text = reason[:LONGEST_INDEXED]
-    db.execute("UPDATE search SET reason = ?, outcome = ? WHERE rowid = ?", (text, _WORDS.get(state, state.value), seq))
+    _say(db, seq, reason[:LONGEST_INDEXED], _WORDS.get(state, state.value))
+
+
+def _say(db: sqlite3.Connection, seq: int, reason: str, outcome: str) -> None:
+    db.execute("UPDATE search SET reason = ?, outcome = ? WHERE rowid = ?", (reason, outcome, seq))
 
 
 def words(value: Json) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
-INDEX_VERSION: Final = "6"
+INDEX_VERSION: Final = "7"
 
 _ENTRIES: Final = """
 CREATE TABLE entries (

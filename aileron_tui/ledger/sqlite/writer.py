@@ -48,6 +48,7 @@ from aileron_tui.ledger.sqlite.change_mark import close_deleted
 from aileron_tui.ledger.sqlite.connection import check_file, connect, is_busy
 from aileron_tui.ledger.sqlite.failures import translated, translating
 from aileron_tui.ledger.sqlite.file_identity import FileIdentity, replaced
+from aileron_tui.ledger.sqlite.open_transaction import KnownChanges, OpenTransaction
 from aileron_tui.ledger.sqlite.reader import SqliteView, hash_of, head_of, read_entry, rows_after
 from aileron_tui.ledger.sqlite.schema import index_is_current, migrate, reset_index, version
 from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, LedgerView
@@ -85,6 +86,7 @@ class SqliteLedger:
         self._guest = guest
         self._shared = shared
         self._guard = threading.RLock()
+        self._changes = KnownChanges()
         with ExitStack() as opened:
             self._holder = opened.enter_context(closing(LockFile(lock_path(path), role)))
             if shared:
@@ -170,6 +172,7 @@ class SqliteLedger:
         """Rebuilds everything that is derived from the entries."""
         with self._guard, translating(self.path):
             self._begin()
+            self._changes.clear()
             _rebuild(self._db, self.path)
 
     def _commit(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
@@ -177,6 +180,8 @@ class SqliteLedger:
         try:
             before = head_of(self._db, self.path)
             self._check_unchanged(before)
+            if before != self._recorded:  # another process has appended something
+                self._changes.clear()
             head = self._extend(before, choose(SqliteView(self._db, self.path)))
             self._end_transaction()
         except BaseException:
@@ -264,7 +269,7 @@ class SqliteLedger:
         seq, previous = head.seq, head.hash
         time_now = self._clock()
         self._latest = max(self._latest, time_now)
-        now, view = timestamp(time_now), _Appending(self._db, self.path)
+        now, transaction = timestamp(time_now), OpenTransaction(self._db, self.path, self._changes)
         for draft in drafts:
             if self._guest and draft.kind not in FOR_GUESTS:
                 raise EntryRefused("only the process that holds the ledger can record this", draft.kind)
@@ -275,11 +280,10 @@ class SqliteLedger:
                 limit = f"{len(data):,} bytes, but at most {LARGEST_ENTRY:,} are allowed"
                 raise EntryTooLarge(f"an entry of kind {draft.kind} is too large", limit, "Send less data at once.")
             decision = decision_of(entry)
-            entry_rules.admit(view, entry, decision, self._latest, self._boot_clock)
+            entry_rules.admit(transaction, entry, decision, self._latest, self._boot_clock)
             previous = link(previous, data)
-            self._db.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, data, bytes.fromhex(previous[7:])))
-            request_index.record(self._db, entry, decision)
-            view.note(entry)
+            transaction.append(entry, data, bytes.fromhex(previous[7:]), decision)
+        transaction.write()
         return Head(seq, previous)
 
     def _share(self, wait: float) -> None:
@@ -325,31 +329,6 @@ class SqliteLedger:
         except BaseException:
             self._db.close()
             raise
-
-
-class _Appending(SqliteView):
-    """The ledger inside a transaction. What is known of the requests that it makes is not read from the file."""
-
-    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
-        super().__init__(db, path)
-        self._made: dict[int, Entry] = {}
-        self._unextended: set[str] = set()
-
-    def note(self, entry: Entry) -> None:
-        """Takes note of an entry that was appended."""
-        if entry.kind == EntryKind.REQUESTED:
-            self._made[entry.seq] = entry
-            self._unextended.add(entry.request)
-        elif entry.kind == EntryKind.EXTENDED:
-            self._unextended.discard(entry.request)
-
-    def entry(self, seq: int) -> Entry | None:
-        """The entry with this number, or None."""
-        return self._made.get(seq) or super().entry(seq)
-
-    def extensions(self, request: str) -> tuple[Entry, ...]:
-        """Every entry that extended the deadline of a request, in order."""
-        return () if request in self._unextended else super().extensions(request)
 
 
 def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:
@@ -429,6 +408,8 @@ def _rebuild(db: sqlite3.Connection, path: Path) -> None:
         for seq, data, _ in rows_after(db, 0):
             try:
                 entry = read_entry(path, seq, data)
+                if entry.request:
+                    request_index.list_steps(db, [(entry.request, seq)])
                 request_index.record(db, entry, read_decision(entry))
             except NewerFormat as error:
                 raise LedgerNewer(error.title, f"{path}: entry {seq}", error.hint) from None
