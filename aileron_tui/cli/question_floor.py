@@ -157,7 +157,7 @@ class TerminalFloor:
         except TerminalGone:
             raise
         except AileronError as error:
-            self._log.note("terminal", str(error))
+            self._log.note("terminal", " ".join(filter(None, (f"{error}.", error.hint))))
         finally:
             self._loop = None
             self._left |= before | ((loop.waiting_ids & self._turns) if loop is not None else frozenset())

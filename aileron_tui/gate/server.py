@@ -120,7 +120,8 @@ def bind_with_page(address: ListenAddress, page: MakePage | None) -> tuple[list[
             if attempts_left:  # another program has this port at the other address; the next one may be free
                 listener.close()
                 continue
-            why_not = f"{error.title}, and a browser may look for it there: {error.detail}"
+            what_to_do = "start the gate with another --port, or free this one, to get the page"
+            why_not = f"{error.title}, and a browser may look for it there: {error.detail}; {what_to_do}"
             return [listener], PageOffer(why_not=why_not)
     raise AssertionError("the last attempt returns")
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.outcome_words import ALLOWED
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.history_filter import ALL, HistoryFilter
 from aileron_tui.ledger.sqlite.history_queries import match_expression
@@ -34,6 +35,17 @@ def reader(scene: Scene) -> Iterator[SqliteReader]:
 
 def ids(reader: SqliteReader, wanted: HistoryFilter = ALL, before: int | None = None, limit: int = 50) -> list[str]:
     return [record.id for record in reader.page(wanted, before=before, limit=limit)]
+
+
+def test_what_was_approved_and_never_fetched_was_approved(scene: Scene) -> None:
+    scene.ask("act-1")
+    scene.decide("act-1")
+    scene.ask("act-2")
+    for id_ in ("act-1", "act-2"):
+        scene.step(EntryKind.WITHDRAWN, id_)
+    with SqliteReader(scene.ledger.path) as reader:
+        assert ids(reader, HistoryFilter(outcomes=ALLOWED)) == ["act-1"]
+        assert ids(reader, HistoryFilter(outcomes=(*ALLOWED, "withdrawn"))) == ["act-2", "act-1"]
 
 
 def test_newest_first_by_page(reader: SqliteReader) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.outcome_words import ALLOWED, BY_RULE, RULE_SURFACE
+from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.history_filter import HistoryFilter
 
 # Only names written in this module are joined into queries; every value is bound.
@@ -95,8 +96,14 @@ def _query(db: sqlite3.Connection, wanted: HistoryFilter, before: int | None) ->
         values.append(wanted.signer)
     if BY_RULE in wanted.outcomes:
         clauses.append(_or_by_rule(wanted.outcomes, values, indexed=not by_words))
+    outcomes: Sequence[str] = () if BY_RULE in wanted.outcomes else wanted.outcomes
+    if set(ALLOWED) <= set(outcomes) and RequestState.WITHDRAWN not in outcomes:
+        # Only an approval is followed by this end: that of a call whose program did not fetch the answer.
+        outcomes = (*outcomes, RequestState.WITHDRAWN)
+        clauses.append("(+r.outcome != ? OR +r.decided != '')")
+        values.append(RequestState.WITHDRAWN)
     lists = {
-        "outcome": () if BY_RULE in wanted.outcomes else wanted.outcomes,
+        "outcome": outcomes,
         "surface": wanted.surfaces,
         "action": wanted.actions,
         "agent": wanted.agents,

@@ -92,7 +92,7 @@ async function createPasskey() {
     $("enrolment-name").textContent = publicKey.user?.name ?? "";
     const { fingerprint } = await gate.send("/enrolment", await passkeys.create(publicKey));
     $("enrolment-ask").hidden = true;
-    enrolmentSays(`The passkey was created: ${fingerprint}. Go back to the terminal, and accept it if it shows the same; then you can close this page.`);
+    enrolmentSays(`The passkey was created: ${fingerprint}. Go back to the terminal, and accept it if it shows the same. Then run aileron-tui page.`);
     gate.keep("");
   } catch (failure) {
     enrolmentSays(failure.status === 401 ? "This link has ended. Run the command in the terminal again." : passkeys.words(failure));
