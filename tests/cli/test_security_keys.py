@@ -106,7 +106,7 @@ def test_nothing_is_changed_without_a_terminal(terminal: Terminal, plug: Plug, m
         assert "needs a terminal" in terminal.err
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     policy, compiled = 'high_risk = "key"', shared_cache(tmp_path_factory)
     with gate(tmp_path_factory.mktemp("touch") / "home", PASSPHRASE, compiled=compiled, policy=policy) as home:
@@ -229,6 +229,7 @@ def test_a_passkey_of_somebody_who_took_the_code_is_not_added_even_if_it_is_conf
     served: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     terminal, thief = at(served.folder, monkeypatch, capsys), Browser(SoftwareAuthenticator())
+    before = read_approvers(paths().data).security_keys
     opened: list[str] = []
 
     def taken(url: str, wait: Callable[[float], object]) -> bool:
@@ -245,9 +246,9 @@ def test_a_passkey_of_somebody_who_took_the_code_is_not_added_even_if_it_is_conf
     monkeypatch.setattr("aileron_tui.cli.security_keys.has_browser", lambda: True)
     monkeypatch.setattr("aileron_tui.cli.security_keys.open_in_browser", taken)
     monkeypatch.setattr("aileron_tui.cli.security_keys.ask_line", confirmed)
-    assert terminal.run(*ADD, "--page", answers=(PASSPHRASE, "y")) != OK
+    assert terminal.run(*ADD[:-1], "stolen", "--page", answers=(PASSPHRASE, "y")) != OK
     assert "its code was used twice" in terminal.err
-    assert not read_approvers(paths().data).security_keys
+    assert read_approvers(paths().data).security_keys == before
 
 
 def test_a_passkey_is_added_through_the_page_once_it_is_confirmed(
