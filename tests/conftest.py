@@ -19,7 +19,7 @@ from aileron_tui.signing import pkcs8
 _GARBAGE_THRESHOLDS = (20_000, 20, 50)
 _CHEAP = 2**4
 _TESTS = Path(__file__).parent
-_STARTING = frozenset(("console", "daemon", "e2e", "gate", "gated", "runtime"))
+_STARTING = frozenset(("console", "daemon", "e2e", "gate", "gated", "page", "runtime"))
 """The folders with tests that start something for each case."""
 
 
