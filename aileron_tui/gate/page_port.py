@@ -104,7 +104,7 @@ class PagePort:
         purpose, name = body.get("purpose"), body.get("name")
         if purpose not in ("open", "enroll"):
             raise invalid_body(JsonError('expected "open" or "enroll"', "$.purpose"))
-        if (purpose == "enroll") != isinstance(name, str):
+        if not isinstance(name, str) if purpose == "enroll" else "name" in body:
             found = "nothing" if name is None else kind(name)
             raise invalid_body(
                 JsonError(f'a name is needed for "enroll" and for nothing else; found {found}', "$.name")

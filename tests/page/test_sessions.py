@@ -221,7 +221,14 @@ def test_a_token_of_a_tab_is_no_session_of_the_api(env: GateEnv) -> None:
 def test_a_code_needs_a_valid_purpose(env: GateEnv) -> None:
     async def scenario() -> None:
         async with served_page(env) as page:
-            for body in ({}, {"purpose": "x"}, {"purpose": "enroll"}, {"purpose": "open", "name": "n"}, {"x": "1"}):
+            for body in (
+                {},
+                {"purpose": "x"},
+                {"purpose": "enroll"},
+                {"purpose": "open", "name": "n"},
+                {"purpose": "open", "name": {}},
+                {"x": "1"},
+            ):
                 reply = await page.served.approver.post("/v1/page/codes", json=body)
                 assert (reply.status_code, error_code(reply)) == (400, "invalid_body")
 
