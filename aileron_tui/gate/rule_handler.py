@@ -172,10 +172,7 @@ class RuleHandler:
         """
         turn = self._turns.setdefault(request.connector.name, asyncio.Lock())
         try:
-            if turn.locked():
-                async with asyncio.timeout(_LONGEST_WAIT):
-                    await turn.acquire()
-            else:
+            async with asyncio.timeout(_LONGEST_WAIT):  # also a free lock may have somebody who comes first
                 await turn.acquire()
             try:
                 async with self._gate_state.activity.exclusive(connector_names(request.call), _LONGEST_WAIT):
