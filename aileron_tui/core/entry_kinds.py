@@ -14,6 +14,7 @@ class EntryKind(StrEnum):
     `UNASKED` says that a program reported a tool call that it had not asked about, in a session that asks otherwise.
     `FELL_BACK` says that one more surface was alerted, and why. The first one is named in `SHOWN`, if there is such an
     entry.
+    `PACKAGE_ADDED` has what a package may do, as an approver signed it; `PACKAGE_DECLINED` changes nothing.
     `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 
@@ -45,6 +46,9 @@ class EntryKind(StrEnum):
     RULE_MADE = "rule.made"
     RULE_ENDED = "rule.ended"
     RULED = "rule.answered"
+    PACKAGE_ADDED = "package.added"
+    PACKAGE_REMOVED = "package.removed"
+    PACKAGE_DECLINED = "package.declined"
     LIMITED = "agent.limited"
     CONFIG_CHANGED = "config.changed"
     STARTED = "gate.started"

@@ -1,4 +1,4 @@
-"""Which changes of keys, agents and rules may be appended to a ledger, and the counters of security keys.
+"""Which changes of keys, agents, rules and packages may be appended to a ledger, and the counters of security keys.
 
 What is signed must be signed over this ledger. The signatures themselves are verified by those who read the entries.
 """
@@ -10,6 +10,10 @@ from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.key_change import KEY_CHANGES, recorded_key_change
+from aileron_tui.core.package_change import HEAD_WINDOW as PACKAGE_HEAD_WINDOW
+from aileron_tui.core.package_change import PACKAGE_CHANGES, apply_change, read_declined
+from aileron_tui.core.package_change import objection as package_objection
+from aileron_tui.core.package_change import read_change as read_package_change
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.rule_change import objection as rule_objection
 from aileron_tui.core.rule_change import read_change as read_rule_change
@@ -27,6 +31,8 @@ def admit_change(ledger: RequestLookup, entry: Entry) -> None:
         _admit_agent_change(ledger, entry)
     if entry.kind in RULE_CHANGES:
         _admit_rule_change(ledger, entry)
+    if entry.kind in PACKAGE_CHANGES:
+        _admit_package_change(ledger, entry)
 
 
 def _admit_counter(ledger: RequestLookup, entry: Entry) -> None:
@@ -76,3 +82,25 @@ def _admit_rule_change(ledger: RequestLookup, entry: Entry) -> None:
         raise EntryRefused("the rule cannot be changed", why)
     if ledger.position(change.head, max(1, entry.seq - HEAD_WINDOW), entry.seq) is None:
         raise EntryRefused("the change to a rule was not signed over a recent head of the ledger", change.head)
+
+
+def _admit_package_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a change that does not fit those before it. Its readers verify the signature."""
+    installed: dict[str, str] = {}
+    used: set[str] = set()
+    try:
+        if entry.kind == EntryKind.PACKAGE_DECLINED:
+            read_declined(entry)
+            return
+        change, _ = read_package_change(entry)
+        for earlier in ledger.package_changes():
+            if earlier.kind != EntryKind.PACKAGE_DECLINED:
+                before, _ = read_package_change(earlier)
+                used.add(before.id)
+                apply_change(installed, before)
+    except JsonError as error:
+        raise EntryRefused("the change to packages is not valid", str(error)) from None
+    if why := package_objection(installed, used, change, entry.time):
+        raise EntryRefused("the packages cannot be changed", why)
+    if ledger.position(change.head, max(1, entry.seq - PACKAGE_HEAD_WINDOW), entry.seq) is None:
+        raise EntryRefused("the change to packages was not signed over a recent head of the ledger", change.head)

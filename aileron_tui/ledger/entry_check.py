@@ -5,8 +5,8 @@ signature by a key that was enrolled and not revoked at that point; that the hea
 this chain and not older than the request it answers (so the operator's signature covers the past, and no decision can
 be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; that an
 approver signed every extension of a deadline, before that deadline and within the limit; and that an approver signed
-every change to an agent, over the entry just before it, and every change to a rule. A request that a rule answered must
-be within the reach of that rule, which must be in force. The report names the first bad entry.
+every change to an agent, over the entry just before it, and every change to a rule or to the installed packages. A
+request that a rule answered must be within the reach of that rule, which must be in force. The report names the first bad entry.
 
 For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
 the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.
@@ -30,6 +30,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.package_change import PACKAGE_CHANGES
 from aileron_tui.core.rule_answer import RuleAnswer
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
@@ -46,7 +47,12 @@ from aileron_tui.ledger.security_key_check import SecurityKeyCheck
 from aileron_tui.ledger.store import IdSet, Stored
 
 _KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
-_CHANGE_DAMAGE: Final = {"key": Damage.KEY_CHANGE, "agent": Damage.AGENT, "rule": Damage.RULE}
+_CHANGE_DAMAGE: Final = {
+    "key": Damage.KEY_CHANGE,
+    "agent": Damage.AGENT,
+    "rule": Damage.RULE,
+    "package": Damage.PACKAGE,
+}
 _FINAL: Final = frozenset(state for state in RequestState if state.final)
 
 Shown = Callable[[str], tuple[int, str] | None]
@@ -70,6 +76,9 @@ class Signers(Protocol):
 
         `is_recent` says whether a hash is that of an entry shortly before an entry number.
         """
+
+    def learn_package(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
+        """Processes a change to packages, like `learn_rule`. Raises AileronError if the entry is not valid."""
 
     def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
         """The answer of a rule to a request, given the body that made it. Raises AileronError if it is not valid."""
@@ -95,6 +104,7 @@ class CheckReport:
     fault: ChainFault | None = None
     notes: tuple[str, ...] = ()
     unsigned_denials: int = 0
+    package_changes: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -149,6 +159,7 @@ class _Verification:
     key_changes: list[int] = field(default_factory=list)
     agent_changes: list[int] = field(default_factory=list)
     rule_changes: list[int] = field(default_factory=list)
+    package_changes: list[int] = field(default_factory=list)
     rule_answers: Counter[str] = field(default_factory=Counter)
     security_keys: SecurityKeyCheck = field(default_factory=SecurityKeyCheck)
     unsigned_denials: int = 0
@@ -229,7 +240,7 @@ class _Verification:
             self._learn(entry)
 
     def _learn(self, entry: Entry) -> None:
-        """Processes a change of keys, agents or rules."""
+        """Processes a change of keys, agents, rules or packages."""
         signers = self.signers
         try:
             if entry.kind in _KEYS:
@@ -243,6 +254,9 @@ class _Verification:
             elif entry.kind in RULE_CHANGES:
                 self.rule_changes.append(entry.seq)
                 signers.learn_rule(entry, self._is_recent)
+            elif entry.kind in PACKAGE_CHANGES:
+                self.package_changes.append(entry.seq)
+                signers.learn_package(entry, self._is_recent)
         except AileronError as error:
             raise _BadEntry(_CHANGE_DAMAGE[entry.kind.partition(".")[0]], str(error)) from None
 
@@ -412,6 +426,7 @@ class _Verification:
             fault,
             tuple(self.notes),
             self.unsigned_denials,
+            tuple(self.package_changes),
         )
 
 

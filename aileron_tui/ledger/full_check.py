@@ -37,6 +37,9 @@ def _around(report: CheckReport, reader: LedgerReader) -> ChainFault | None:
         indexed = {entry.seq for entry in reader.rule_changes()}
         if differing := indexed ^ set(report.rule_changes):
             return ChainFault(min(differing), Damage.INDEX, "the list of changes of rules differs from the entries")
+        indexed = {entry.seq for entry in reader.package_changes()}
+        if differing := indexed ^ set(report.package_changes):
+            return ChainFault(min(differing), Damage.INDEX, "the list of changes of packages differs from the entries")
         if found := reader.check_storage():
             return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, but the file is damaged: {found}")
     except LedgerDamaged as error:

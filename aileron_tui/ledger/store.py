@@ -74,6 +74,9 @@ class RequestLookup(Protocol):
     def key_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes who may approve, in order."""
 
+    def package_changes(self) -> tuple[Entry, ...]:
+        """Every entry that adds, removes or declines packages, in order."""
+
     def counter(self, keyid: str) -> int:
         """The last counter of a security key in this ledger, 0 if it has none."""
 
@@ -124,6 +127,9 @@ class LedgerView(RequestLookup, Protocol):
 
     def last_rule_change(self) -> int:
         """The number of the last entry that made or ended a rule, or 0."""
+
+    def last_package_change(self) -> int:
+        """The number of the last entry that added, removed or declined packages, or 0."""
 
     def calls(self, wanted: CallFilter) -> Iterator[RecordedCall]:
         """The past calls that may match, newest first."""

@@ -7,6 +7,8 @@ SigningError
 │   └── NoAgent      there is no such agent
 ├── RuleFault        a rule cannot be made or ended, or its ledger entry is not valid
 │   └── NoRule       there is no such rule
+├── PackageFault     packages cannot be added or removed, or their ledger entry is not valid
+│   └── NoPackage    there is no such package
 ├── NoTerminal       there is no terminal to ask the user for something
 ├── WrongSecret      the passphrase is wrong or missing
 ├── KeyLocked        a key that is locked cannot sign
@@ -44,6 +46,14 @@ class RuleFault(SigningError):
 
 class NoRule(RuleFault):
     """There is no such rule."""
+
+
+class PackageFault(SigningError):
+    """Packages that cannot be added or removed, or whose ledger entry is not valid."""
+
+
+class NoPackage(PackageFault):
+    """There is no such package."""
 
 
 class NoTerminal(SigningError):

@@ -15,6 +15,7 @@ from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason, RuleFault
 from aileron_tui.signing.extensions import opened_extension
+from aileron_tui.signing.packages import Packages
 from aileron_tui.signing.rules import Rules
 
 _DAMAGE: Final = {
@@ -31,6 +32,7 @@ class RecordedSigners:
         self.approvers = Approvers()
         self.agents = Agents()
         self.rules = Rules()
+        self.packages = Packages()
 
     def learn(self, entry: Entry) -> None:
         """Processes one key change. The rules that a revoked key signed end with it."""
@@ -44,6 +46,10 @@ class RecordedSigners:
     def learn_rule(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
         """Processes a change to a rule, which an approver must have signed."""
         self.rules.learn(entry, self.approvers, is_recent)
+
+    def learn_package(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
+        """Processes a change to packages, which an approver must have signed."""
+        self.packages.learn(entry, self.approvers, is_recent)
 
     def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
         """The answer of a rule to a request, if the rule was in force and matched."""

@@ -112,6 +112,10 @@ class OpenTransaction:
         """Every entry that adds, rotates or revokes an agent, in order."""
         return self._written().agent_changes()
 
+    def package_changes(self) -> tuple[Entry, ...]:
+        """Every entry that adds, removes or declines packages, in order."""
+        return self._written().package_changes()
+
     def counter(self, keyid: str) -> int:
         """The last counter of a security key, 0 if it has none."""
         return self._view.counter(keyid)

@@ -56,6 +56,9 @@ _KEY_CHANGES: Final = (
 _AGENT_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM agents a JOIN entries e ON e.seq = a.seq ORDER BY a.seq"
 )
+_PACKAGE_CHANGES: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM packages p JOIN entries e ON e.seq = p.seq ORDER BY p.seq"
+)
 _RULE_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq"
     " WHERE r.seq > ? ORDER BY r.seq"
@@ -79,7 +82,7 @@ _SHOWN: Final = "SELECT seq, outcome FROM requests WHERE id = ?"
 
 _LAST_CHANGES: Final = (
     "SELECT (SELECT coalesce(max(seq), 0) FROM keys), (SELECT coalesce(max(seq), 0) FROM agents),"
-    " (SELECT coalesce(max(seq), 0) FROM rules)"
+    " (SELECT coalesce(max(seq), 0) FROM rules), (SELECT coalesce(max(seq), 0) FROM packages)"
 )
 
 _FEW: Final = 1000
@@ -193,6 +196,16 @@ class SqliteView:
         """The number of the last entry that added, rotated or revoked an agent, 0 if there is none."""
         with translating(self.path):
             return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM agents").fetchone()[0])
+
+    def package_changes(self) -> tuple[Entry, ...]:
+        """Every entry that adds, removes or declines packages, in order."""
+        with translating(self.path):
+            return tuple(read_entry(self.path, *row) for row in self.db.execute(_PACKAGE_CHANGES))
+
+    def last_package_change(self) -> int:
+        """The number of the last entry that added, removed or declined packages, 0 if there is none."""
+        with translating(self.path):
+            return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM packages").fetchone()[0])
 
     def rule_changes(self, id_: str = "", after: int = 0) -> tuple[Entry, ...]:
         """Every entry after number `after` that makes or ends a rule, or this rule, in order."""
@@ -325,7 +338,7 @@ class WatchingReader(SqliteReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._mark = ChangeMark(path)
-        self._seen: tuple[bytes, float, tuple[int, int, int]] | None = None
+        self._seen: tuple[bytes, float, tuple[int, int, int, int]] | None = None
 
     def close(self) -> None:
         """Closes the connection."""
@@ -344,7 +357,11 @@ class WatchingReader(SqliteReader):
         """The number of the last entry that made or ended a rule, 0 if there is none."""
         return self._last_changes()[2]
 
-    def _last_changes(self) -> tuple[int, int, int]:
+    def last_package_change(self) -> int:
+        """The number of the last entry that added, removed or declined packages, 0 if there is none."""
+        return self._last_changes()[3]
+
+    def _last_changes(self) -> tuple[int, int, int, int]:
         """The mark is taken first: what is committed during the read changes it, so that the next call reads again."""
         mark, now = self._mark.value(), time.monotonic()
         if not mark or self._seen is None or mark != self._seen[0] or now >= self._seen[1]:

@@ -114,7 +114,7 @@ def _count(db: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _changed(db: sqlite3.Connection, entry: Entry) -> None:
-    """Lists a change of keys, agents or rules."""
+    """Lists a change of keys, agents, rules or packages."""
     match entry.kind:
         case EntryKind.KEY_ENROLLED | EntryKind.KEY_REVOKED:
             db.execute("INSERT INTO keys VALUES (?)", (entry.seq,))
@@ -122,6 +122,8 @@ def _changed(db: sqlite3.Connection, entry: Entry) -> None:
             db.execute("INSERT INTO agents VALUES (?)", (entry.seq,))
         case EntryKind.RULE_MADE | EntryKind.RULE_ENDED:
             db.execute("INSERT INTO rules VALUES (?, ?)", (entry.seq, _rule_id(entry)))
+        case EntryKind.PACKAGE_ADDED | EntryKind.PACKAGE_REMOVED | EntryKind.PACKAGE_DECLINED:
+            db.execute("INSERT INTO packages VALUES (?)", (entry.seq,))
 
 
 class NewRequest:

@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
-INDEX_VERSION: Final = "7"
+INDEX_VERSION: Final = "8"
 
 _ENTRIES: Final = """
 CREATE TABLE entries (
@@ -27,7 +27,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
 # `steps` finds the entries of a request, `keys` those that change who may approve, `agents` those that change agents,
-# `rules` those that change rules.
+# `rules` those that change rules, `packages` those that change packages.
 # `counters` has the last counter of each security key. `rule` is the rule that answered a request.
 # `agent` is the name of the agent's token, and `says` is what the agent calls itself; before agents had tokens of their
 # own, only the latter was known. `daemon` names the daemon that runs a request, if it is not the gate; `told` means
@@ -38,6 +38,7 @@ DROP TABLE IF EXISTS steps;
 DROP TABLE IF EXISTS keys;
 DROP TABLE IF EXISTS agents;
 DROP TABLE IF EXISTS rules;
+DROP TABLE IF EXISTS packages;
 DROP TABLE IF EXISTS nonces;
 DROP TABLE IF EXISTS counters;
 DROP TABLE IF EXISTS requests;
@@ -47,6 +48,7 @@ CREATE TABLE keys (seq INTEGER PRIMARY KEY);
 CREATE TABLE agents (seq INTEGER PRIMARY KEY);
 CREATE TABLE rules (seq INTEGER PRIMARY KEY, id TEXT NOT NULL);
 CREATE INDEX rules_by_id ON rules (id, seq);
+CREATE TABLE packages (seq INTEGER PRIMARY KEY);
 CREATE TABLE nonces (nonce TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE counters (key TEXT PRIMARY KEY, counter INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE requests (
@@ -170,28 +172,34 @@ def reset_index(db: sqlite3.Connection) -> None:
 def index_is_current(db: sqlite3.Connection) -> bool:
     """Whether the derived tables have the format of this version."""
     row = db.execute("SELECT value FROM meta WHERE name = 'index'").fetchone()
-    wanted = {"steps", "keys", "agents", "rules", "nonces", "counters", "requests", "search"}
+    wanted = {"steps", "keys", "agents", "rules", "packages", "nonces", "counters", "requests", "search"}
     return row is not None and row[0] == INDEX_VERSION and wanted <= _tables(db)
 
 
 def adapt_older_index(db: sqlite3.Connection) -> None:
-    """Lets a reader, which changes nothing, read an index from before agents had tokens of their own, or before rules.
+    """Lets a reader, which changes nothing, read an index from before packages, rules, or tokens of agents.
 
     Temporary tables hide those of the same name in the file. What the oldest index calls the agent is its own claim.
     """
     columns = [str(row[1]) for row in db.execute("PRAGMA main.table_info(requests)")]
-    if not columns or "rule" in columns:
+    if not columns or "packages" in _tables(db):
         return
+    db.execute("PRAGMA query_only = OFF")  # the file itself is opened for reading only
+    db.execute("PRAGMA temp_store = MEMORY")
+    db.execute("CREATE TEMP TABLE packages (seq INTEGER PRIMARY KEY)")
+    if "rule" not in columns:
+        _add_rules(db, columns)
+    db.execute("PRAGMA query_only = ON")
+
+
+def _add_rules(db: sqlite3.Connection, columns: Sequence[str]) -> None:
     named = "says" in columns
     kept = ", ".join(name for name in columns if named or name != "agent")
     added = "'' AS rule" if named else "'' AS agent, agent AS says, '' AS rule"
-    db.execute("PRAGMA query_only = OFF")  # the file itself is opened for reading only
-    db.execute("PRAGMA temp_store = MEMORY")
     db.execute(f"CREATE TEMP VIEW requests AS SELECT {kept}, {added} FROM main.requests")  # noqa: S608  # names of columns only
     if not named:
         db.execute("CREATE TEMP TABLE agents (seq INTEGER PRIMARY KEY)")
     db.execute("CREATE TEMP TABLE rules (seq INTEGER PRIMARY KEY, id TEXT NOT NULL)")
-    db.execute("PRAGMA query_only = ON")
 
 
 def _path(db: sqlite3.Connection) -> Path:

@@ -25,6 +25,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import JsonError, JsonObject
+from aileron_tui.core.package_change import PACKAGE_CHANGES
 from aileron_tui.core.rule_change import RULE_CHANGES
 from aileron_tui.core.times import moment, timestamp, utc_now
 from aileron_tui.files.boot_clock import BootClock
@@ -54,7 +55,14 @@ from aileron_tui.ledger.sqlite.schema import index_is_current, migrate, reset_in
 from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, LedgerView
 
 FOR_GUESTS: Final = frozenset(
-    {EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED, *AGENT_CHANGES, *RULE_CHANGES}
+    {
+        EntryKind.KEY_ENROLLED,
+        EntryKind.KEY_REVOKED,
+        EntryKind.CONFIG_CHANGED,
+        *AGENT_CHANGES,
+        *RULE_CHANGES,
+        *PACKAGE_CHANGES,
+    }
 )
 
 _BUSY_SECONDS: Final = 10.0
