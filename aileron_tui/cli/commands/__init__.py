@@ -20,6 +20,7 @@ COMMANDS = {
     "agent": "add, list and revoke agents and their tokens",
     "rules": "make, list, explain and end rules, which answer calls without asking",
     "key": "create and manage signing keys and approvers",
+    "trust": "trust a publisher's key, list the trusted keys, or remove one",
     "preview": "print the prompt for a call without making a request",
     "lint": "check manifests of actions, connectors and suites, and policies",
     "doctor": "check the setup and suggest fixes",
