@@ -1,10 +1,5 @@
-"""Reads manifests from disk: single files, and folders with a bundle.
+"""Reads manifests from disk: single files, and folders with a bundle (`files/bundle_layout.py`)."""
 
-A bundle folder contains `suite.toml`, `actions/*.md`, and `connectors/<name>/manifest.toml` with `connector.wasm` next
-to it. A folder without `actions/` contains the `*.md` files directly. Everything but the actions is optional.
-"""
-
-import errno
 import hashlib
 import os
 import stat
@@ -19,13 +14,17 @@ from aileron_tui.core.connector import read_connector
 from aileron_tui.core.findings import Finding, Problems, Reading, TomlSource
 from aileron_tui.core.suite import Suite, read_suite
 from aileron_tui.core.values import dataclass
+from aileron_tui.files.bundle_layout import (
+    MODULE_FILE,
+    SUITE_FILE,
+    ConnectorFiles,
+    find_files,
+    is_file,
+    reason,
+)
 
 LARGEST_MANIFEST: Final = 8 * 1024 * 1024
 LARGEST_MODULE: Final = 64 * 1024 * 1024
-SUITE_FILE: Final = "suite.toml"
-CONNECTOR_FILE: Final = "manifest.toml"
-MODULE_FILE: Final = "connector.wasm"
-SIGNATURE_FILE: Final = "signature.sig"
 _CHUNK: Final = 64 * 1024
 
 T = TypeVar("T")
@@ -65,19 +64,13 @@ def read_folder(folder: Path) -> Manifests:
     """Reads every manifest of a bundle folder, or of the folder of a single connector."""
     root = str(folder)
     unreadable: list[Finding] = []
-    files, folders = list_folder(root, unreadable)
-    home, names = (
-        (f"{root}/actions", list_folder(f"{root}/actions", unreadable)[0]) if "actions" in folders else (root, files)
-    )
-    actions = [f"{home}/{name}" for name in names if name.endswith(".md")]
-    suite = _suite(f"{root}/{SUITE_FILE}") if SUITE_FILE in (*files, *folders) else None
+    files = find_files(root, unreadable)
+    actions = list(files.actions)
+    suite = _suite(files.suite) if files.suite else None
     if suite and suite.value:
-        suite, extra = _resolve_paths(suite, suite.value, root, actions)
+        suite, extra = resolve_paths(suite, suite.value, root, actions)
         actions += extra
-    homes = [root] if CONNECTOR_FILE in files else []
-    if "connectors" in folders:
-        homes += [f"{root}/connectors/{name}" for name in list_folder(f"{root}/connectors", unreadable)[1]]
-    packages = [package for home in homes if (package := _package(home, unreadable))]
+    packages = [_package(connector) for connector in files.connectors]
     return Manifests(
         tuple([read_manifest_file(file, read_action) for file in actions]), tuple(packages), suite, tuple(unreadable)
     )
@@ -94,7 +87,7 @@ def read_file(file: str, limit: int = LARGEST_MANIFEST) -> bytes:
     except UnreadableFile:
         raise
     except (OSError, ValueError) as error:
-        raise UnreadableFile(_reason(error)) from None
+        raise UnreadableFile(reason(error)) from None
 
 
 def _read_all(descriptor: int, limit: int) -> bytes:
@@ -115,21 +108,13 @@ def _read_all(descriptor: int, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-def _reason(error: OSError | ValueError) -> str:
-    if isinstance(error, ValueError):
-        return "the file name is not valid"
-    return "its symbolic links form a loop" if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
-
-
 def read_manifest(file: str) -> Manifests:
     """Reads one file: a suite if its name is `suite.toml`, a connector if it is another `.toml`, or else an action."""
     path = Path(file)
     if path.name == SUITE_FILE:
         return Manifests(suite=_suite(file))
     if path.suffix == ".toml":
-        return Manifests(
-            packages=(BundledConnector(read_manifest_file(file, read_connector), _hash(str(path.parent))),)
-        )
+        return Manifests(packages=(_package(ConnectorFiles(file, str(path.parent / MODULE_FILE))),))
     return Manifests(actions=(read_manifest_file(file, read_action),))
 
 
@@ -143,41 +128,18 @@ def read_manifest_file(file: str, parse: Callable[[bytes, str], Reading[T]]) -> 
     return parse(data, file)
 
 
-def list_folder(folder: str, unreadable: list[Finding]) -> tuple[list[str], list[str]]:
-    """Returns the sorted names in a folder: first the files, then the subfolders."""
-    files: list[str] = []
-    folders: list[str] = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                (folders if _is_folder(entry) else files).append(entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except OSError as error:
-        fix = "Check that you have permission to read the folder."
-        unreadable.append(Finding("unreadable", f"cannot read the folder: {_reason(error)}", fix, folder))
-    return sorted(files), sorted(folders)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link that forms a loop, or a target without permission
-        return False
-
-
 def _suite(file: str) -> Reading[Suite]:
     return read_manifest_file(file, read_suite)
 
 
-def _resolve_paths(
+def resolve_paths(
     reading: Reading[Suite], suite: Suite, root: str, known: list[str]
 ) -> tuple[Reading[Suite], list[str]]:
     """Resolves the paths in a suite. Adds a finding for each path without a file; returns the files not in `known`."""
     problems, extra, seen = Problems(), [], set(known)
     for index, entry in suite.paths:
         candidates = [f"{root}/{entry}", f"{root}/{entry}.md", f"{root}/{entry}/action.md"]
-        found = next(filter(_is_file, candidates), "")
+        found = next(filter(is_file, candidates), "")
         if not found:
             fix = f"Add {entry}.md, or remove the entry."
             problems.add(("actions", index), "suite-missing", f'there is no action at "{entry}"', fix)
@@ -189,26 +151,16 @@ def _resolve_paths(
     return replace(reading, findings=(*reading.findings, *problems.findings(reading.source))), extra
 
 
-def _is_file(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  # Path raises for some names
-    except (OSError, ValueError):
-        return False
+def _package(files: ConnectorFiles) -> BundledConnector:
+    return BundledConnector(read_manifest_file(files.manifest, read_connector), _hash(files))
 
 
-def _package(folder: str, unreadable: list[Finding]) -> BundledConnector | None:
-    files, _ = list_folder(folder, unreadable)
-    if CONNECTOR_FILE not in files and MODULE_FILE not in files:
-        return None
-    return BundledConnector(read_manifest_file(f"{folder}/{CONNECTOR_FILE}", read_connector), _hash(folder))
-
-
-def _hash(folder: str) -> str:
+def _hash(files: ConnectorFiles) -> str:
     """Returns the hash of a connector, over its module followed by its manifest; "" if there is no module."""
     try:
-        module = read_file(f"{folder}/{MODULE_FILE}", LARGEST_MODULE)
+        module = read_file(files.module, LARGEST_MODULE)
         digest = hashlib.sha256(module)
-        digest.update(read_file(f"{folder}/{CONNECTOR_FILE}"))
+        digest.update(read_file(files.manifest))
     except UnreadableFile:
         return ""
     return f"sha256:{digest.hexdigest()}"

@@ -11,11 +11,9 @@ from aileron_tui.core import frontmatter
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Finding, Reading, Severity, TomlSource
 from aileron_tui.core.mcp_policy import McpPolicy, is_policy, policy_reading
+from aileron_tui.files.bundle_layout import CONNECTOR_FILE, SUITE_FILE, list_folder
 from aileron_tui.files.manifest_files import (
-    CONNECTOR_FILE,
-    SUITE_FILE,
     UnreadableFile,
-    list_folder,
     read_file,
     read_manifest_file,
 )

@@ -5,7 +5,7 @@ import binascii
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,17 +14,19 @@ from aileron_tui.core.connector import Connector, read_connector
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.manifest_files import (
+from aileron_tui.files.bundle_layout import (
     CONNECTOR_FILE,
-    LARGEST_MODULE,
     MODULE_FILE,
     SIGNATURE_FILE,
-    UnreadableFile,
-    read_file,
+    ConnectorFiles,
+    find_files,
+    is_file,
 )
+from aileron_tui.files.manifest_files import LARGEST_MODULE, UnreadableFile, read_file
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 
 _SIGNATURE_SIZE: Final = 64
+_LARGEST_SIGNATURE: Final = 4096
 _KEY_SIZE: Final = 32
 _KEYRING_VERSION: Final = 1
 
@@ -114,24 +116,40 @@ def _decoded_key(authority: str, text: object) -> bytes:
 
 def read_package(folder: Path) -> ConnectorPackage:
     """Reads the package in a connector's folder. The folder need not be private: the pin decides what may run."""
+    signature = str(folder / SIGNATURE_FILE)
+    files = ConnectorFiles(str(folder / CONNECTOR_FILE), str(folder / MODULE_FILE), signature)
+    return read_package_files(files if is_file(signature) else replace(files, signature=""))
+
+
+def read_package_files(files: ConnectorFiles) -> ConnectorPackage:
+    """Reads the package whose files are these."""
     try:
-        wasm = read_file(str(folder / MODULE_FILE), LARGEST_MODULE)
-        manifest = read_file(str(folder / CONNECTOR_FILE))
-        signature = folder / SIGNATURE_FILE
-        return ConnectorPackage(wasm, manifest, read_file(str(signature), 4096) if signature.exists() else None)
+        wasm = read_file(files.module, LARGEST_MODULE)
+        manifest = read_file(files.manifest)
+        signature = read_file(files.signature, _LARGEST_SIGNATURE) if files.signature else None
     except UnreadableFile as error:
-        raise PackageError(f"cannot read the connector in {folder}", str(error)) from None
+        raise PackageError(f"cannot read the connector in {Path(files.manifest).parent}", str(error)) from None
+    return ConnectorPackage(wasm, manifest, signature)
 
 
 def read_packages(bundle: Path) -> dict[str, ConnectorPackage]:
-    """Reads the packages of a bundle folder, by connector name; skips folders without a module."""
+    """Reads the packages of a bundle folder, by connector name; skips connectors without a module."""
     packages: dict[str, ConnectorPackage] = {}
-    for module in sorted((bundle / "connectors").glob(f"*/{MODULE_FILE}")):
-        package = read_package(module.parent)
-        connector = read_connector(package.manifest, str(module.parent / CONNECTOR_FILE)).value
+    for files in find_files(str(bundle), []).connectors:
+        if not files.module:
+            continue
+        package = read_package_files(files)
+        connector = read_connector(package.manifest, files.manifest).value
         if connector is not None:
             packages[connector.name] = package
     return packages
+
+
+def package_hash(package: ConnectorPackage) -> str:
+    """Returns the hash that actions pin, over the module followed by the manifest."""
+    digest = hashlib.sha256(package.wasm)
+    digest.update(package.manifest)
+    return f"sha256:{digest.hexdigest()}"
 
 
 def pin(package: ConnectorPackage, requirement: Requirement, keyring: PublisherKeyring) -> PinnedPackage:
@@ -159,7 +177,7 @@ def _trust(package: ConnectorPackage, connector: str, keyring: PublisherKeyring)
     authority, keys = keyring.keys(connector)
     if not keys:
         return UNKNOWN_PUBLISHER
-    if not any(_verifies(key, package) for key in keys):
+    if not any(verifies(key, package.signature, package.wasm + package.manifest) for key in keys):
         raise CallRefused(
             Failure(
                 FailureKind.SIGNATURE_FAILURE,
@@ -172,15 +190,15 @@ def _trust(package: ConnectorPackage, connector: str, keyring: PublisherKeyring)
     return f"signed by {authority}"
 
 
-def _verifies(key: bytes, package: ConnectorPackage) -> bool:
+def verifies(key: bytes, signature: bytes, signed: bytes) -> bool:
+    """Returns whether a publisher's key made this signature."""
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - only signed packages pay for the import
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
 
-    signature = package.signature or b""
     if len(signature) != _SIGNATURE_SIZE:
         return False
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, package.wasm + package.manifest)
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, signed)
     except (InvalidSignature, ValueError):
         return False
     return True

@@ -18,8 +18,8 @@ from aileron_tui.core.mcp_policy import McpPolicy
 from aileron_tui.core.mcp_policy_check import check_policy
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, visible
 from aileron_tui.doors.known_servers import KnownServer, ServerFault, read_server, server_names
+from aileron_tui.files.bundle_layout import ACTION_FILE, SUITE_FILE
 from aileron_tui.files.manifest_files import (
-    SUITE_FILE,
     Manifests,
     UnreadableFile,
     read_file,
@@ -115,7 +115,8 @@ def _known_servers() -> Iterator[KnownServer]:
 def _in_context(path: Path, manifests: Manifests, contexts: dict[Path, dict[str, list[Finding]]]) -> Iterable[Finding]:
     """The findings of one file. An action is checked together with the others in its folder, as it will be loaded."""
     whole = path.absolute()
-    folder = whole.parent.parent if whole.parent.name == "actions" else whole.parent
+    home = whole.parent if whole.name != ACTION_FILE or whole.parent.parent.name != "actions" else whole.parent.parent
+    folder = home.parent if home.name == "actions" else home
     if manifests.actions and folder not in contexts:
         contexts[folder] = _by_file(read_folder(folder))
     found = contexts.get(folder, {}).get(str(whole))

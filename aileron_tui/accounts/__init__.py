@@ -1,0 +1,1 @@
+"""Accounts of connectors: signing in, keeping the secrets, and renewing tokens."""

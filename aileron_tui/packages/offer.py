@@ -1,0 +1,333 @@
+"""What a source offers to install: connectors and actions with the exact bytes that would be installed.
+
+A source is a folder (a bundle, a connector's repository, or a folder of release archives), an archive, a `suite.toml`,
+the https address of one of these files, or a reference such as `github://owner/repo@1.2.3`. Nothing is installed here.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import field, replace
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.core.action import Action, Requirement, read_action
+from aileron_tui.core.bundle import BundledConnector, check_bundle
+from aileron_tui.core.connector import Connector, read_connector
+from aileron_tui.core.findings import Finding, Reading, Severity
+from aileron_tui.core.suite import Suite, read_suite
+from aileron_tui.core.values import dataclass
+from aileron_tui.files.bundle_layout import (
+    ACTION_FILE,
+    SIGNATURE_FILE,
+    SUITE_FILE,
+    ConnectorFiles,
+    find_files,
+    is_file,
+)
+from aileron_tui.files.manifest_files import UnreadableFile, read_file, resolve_paths
+from aileron_tui.packages.archive import LARGEST_ARCHIVE, ArchivedAction, read_archive
+from aileron_tui.packages.download import DownloadRules, Progress, download
+from aileron_tui.packages.release_address import (
+    beside,
+    is_reference,
+    release_address,
+    release_of,
+)
+from aileron_tui.sandbox.connector_package import ConnectorPackage, PackageError, package_hash, read_package_files
+
+_ARCHIVE_ENDINGS: Final = (".tar.gz", ".tgz")
+_HASH: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
+_MOST_ARCHIVES: Final = 200
+_LARGEST_SUITE: Final = 1024 * 1024
+_LARGEST_SIGNATURE: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedConnector:
+    """A connector that can be installed. `hash` is over its module and its manifest: what actions pin."""
+
+    package: ConnectorPackage
+    connector: Connector
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedAction:
+    """An action that can be installed: its bytes, what they say, and the signature over them."""
+
+    data: bytes = field(repr=False)
+    action: Action
+    signature: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageOffer:
+    """What a source offers: everything valid in it, and findings for the rest.
+
+    `source` can be read again later, from any folder. `origin` says in words where the bytes came from.
+    """
+
+    source: str
+    origin: str
+    connectors: tuple[OfferedConnector, ...] = ()
+    actions: tuple[OfferedAction, ...] = ()
+    suite: Suite | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def missing(self) -> tuple[Requirement, ...]:
+        """The connectors that the actions pin and that are not offered, each once."""
+        offered = {connector.hash for connector in self.connectors}
+        pinned = {
+            (requirement.name, requirement.hash.lower()): requirement
+            for offered_action in self.actions
+            for requirement in offered_action.action.requires
+        }
+        return tuple(requirement for (_, pin), requirement in pinned.items() if pin not in offered)
+
+
+@dataclass(frozen=True, slots=True)
+class OfferRules:
+    """How a source may be read. A suite's connectors whose hash is `present` already are not downloaded."""
+
+    download: DownloadRules = field(default_factory=DownloadRules)
+    progress: Progress | None = None
+    present: Collection[str] = ()
+
+
+def read_offer(source: str, rules: OfferRules | None = None) -> PackageOffer:
+    """Reads what a source offers; raises PackageError if it cannot be read or offers nothing."""
+    rules = rules or OfferRules()
+    if is_reference(source):
+        offer = _Reading(rules).archive_at(release_address(source), source).offer(source)
+    elif "://" in source:
+        offer = _read_address(source, rules)
+    else:
+        offer = _read_path(Path(source).expanduser().absolute(), rules)
+    if not offer.connectors and not offer.actions:
+        errors = [finding for finding in offer.findings if finding.severity is Severity.ERROR]
+        detail = f"{errors[0].file}: {errors[0].message}" if errors else "it contains no connector and no action"
+        hint = errors[0].fix if errors else "Name a bundle folder, a release archive, a suite.toml or an https address."
+        raise PackageError(f"{source} has nothing to install", detail, hint)
+    return offer
+
+
+def _read_address(address: str, rules: OfferRules) -> PackageOffer:
+    reading = _Reading(rules)
+    if address.partition("?")[0].endswith(f"/{SUITE_FILE}"):
+        reading.suite_at(address)
+        return reading.offer(address)
+    return reading.archive_at(address, address).offer(address)
+
+
+def _read_path(path: Path, rules: OfferRules) -> PackageOffer:
+    reading, source = _Reading(rules), str(path)
+    if path.is_dir():
+        reading.origins.append(f"the folder {source}")
+        archives = [str(each) for each in sorted(path.iterdir()) if each.name.endswith(_ARCHIVE_ENDINGS)]
+        files = find_files(source, reading.unreadable)
+        if files.actions or files.connectors or files.suite or not archives:
+            reading.folder(source)
+        else:
+            reading.archive_files(archives)
+    elif path.name == SUITE_FILE:
+        reading.suite_file(path)
+    elif is_file(source):
+        reading.archive_files([source])
+    else:
+        hint = "Name a bundle folder, a release archive, a suite.toml or an https address."
+        raise PackageError(f"cannot read {path}", "there is no such file or folder", hint)
+    return reading.offer(source)
+
+
+class _Reading:
+    """Collects what a source contains. Everything is parsed from the very bytes that are offered."""
+
+    def __init__(self, rules: OfferRules) -> None:
+        self._rules = rules
+        self.unreadable: list[Finding] = []
+        self.origins: list[str] = []
+        self._actions: list[tuple[Reading[Action], bytes, bytes | None]] = []
+        self._packages: list[tuple[Reading[Connector], ConnectorPackage | None]] = []
+        self._suite: Reading[Suite] | None = None
+        self._whole = False
+
+    def folder(self, root: str) -> None:
+        """Reads a bundle or a repository."""
+        self._whole = True
+        files = find_files(root, self.unreadable)
+        actions = list(files.actions)
+        if files.suite:
+            actions += self._read_suite(files.suite, root, actions)
+        for file in actions:
+            self._action_file(file)
+        for connector in files.connectors:
+            self._connector_files(connector)
+
+    def suite_file(self, path: Path) -> None:
+        """Reads a suite: its own entries, and all connectors beside it."""
+        self.origins.append(f"the suite {path}")
+        self._whole = True
+        root = str(path.parent)
+        for file in self._read_suite(str(path), root, []):
+            self._action_file(file)
+        for connector in find_files(root, self.unreadable).connectors:
+            self._connector_files(connector)
+        self._fetch_references()
+
+    def suite_at(self, address: str) -> None:
+        """Reads a suite from an address, then its actions, then the connectors that these pin."""
+        fetched = download(address, replace(self._rules.download, largest=_LARGEST_SUITE), self._rules.progress)
+        self.origins.append(_origin(address, fetched.address))
+        self._suite = read_suite(fetched.data, address)
+        for _, entry in self._suite.value.paths if self._suite.value else ():
+            self._archive(beside(address, entry))
+        self._fetch_references()
+        self._fetch_connectors(address)
+
+    def archive_files(self, paths: Iterable[str]) -> None:
+        """Reads release archives."""
+        for count, path in enumerate(paths):
+            if count == _MOST_ARCHIVES:
+                raise PackageError(f"there are more than {_MOST_ARCHIVES} archives in {Path(path).parent}")
+            if not self.origins:
+                self.origins.append(f"the archive {path}")
+            self._add_archive(_read(path, LARGEST_ARCHIVE), path)
+
+    def archive_at(self, address: str, source: str) -> "_Reading":
+        """Reads the release archive at an address."""
+        self.origins.append(_origin(source, self._archive(address)))
+        return self
+
+    def offer(self, source: str) -> PackageOffer:
+        """What was found, without what has errors."""
+        packages = [
+            BundledConnector(reading, package_hash(package) if package else "") for reading, package in self._packages
+        ]
+        checked = check_bundle([reading for reading, *_ in self._actions], packages)
+        findings = [*self.unreadable, *(self._suite.findings if self._suite else ()), *checked.findings]
+        findings += [finding for reading, *_ in self._actions for finding in _unset_pins(reading)]
+        if not self._whole:  # the actions that make a preview valid may be installed already
+            findings = [finding for finding in findings if finding.rule != "preview-not-idempotent"]
+        wrong = {finding.file for finding in findings if finding.severity is Severity.ERROR}
+        return PackageOffer(
+            source,
+            "; ".join(self.origins),
+            tuple(
+                OfferedConnector(package, reading.value, bundled.hash)
+                for (reading, package), bundled in zip(self._packages, packages, strict=True)
+                if reading.value and package and reading.source.file not in wrong
+            ),
+            tuple(
+                OfferedAction(data, reading.value, signature)
+                for reading, data, signature in self._actions
+                if reading.value and reading.source.file not in wrong
+            ),
+            self._suite.value if self._suite else None,
+            tuple(findings),
+        )
+
+    def _read_suite(self, file: str, root: str, known: list[str]) -> list[str]:
+        """Reads a suite and returns the files that it names and that are not known."""
+        suite = self._suite = read_suite(_read(file), file)
+        if suite.value is None:
+            return []
+        self._suite, extra = resolve_paths(suite, suite.value, root, known)
+        return extra
+
+    def _fetch_references(self) -> None:
+        suite = self._suite.value if self._suite else None
+        for entry in suite.actions if suite else ():
+            if "://" in entry:
+                self._archive(release_address(entry))
+
+    def _fetch_connectors(self, address: str) -> None:
+        """Fetches the connectors that the actions of a suite pin, from the repository of the suite or their own."""
+        release = release_of(address)
+        present = {pin.lower() for pin in self._rules.present}
+        present |= {package_hash(package) for _, package in self._packages if package}
+        for reading, *_ in tuple(self._actions):
+            for requirement in reading.value.requires if reading.value else ():
+                if requirement.hash.lower() in present:
+                    continue
+                present.add(requirement.hash.lower())
+                if release and release.holds(requirement.name):
+                    self._archive(release.address("", requirement.version))
+                elif not requirement.name.startswith("local://"):
+                    self._archive(release_address(f"{requirement.name}@{requirement.version}"))
+
+    def _archive(self, address: str) -> str:
+        """Downloads an archive and returns the address that it finally came from."""
+        fetched = download(address, self._rules.download, self._rules.progress)
+        found = self._add_archive(fetched.data, address)
+        release = release_of(address)
+        if release and found and found.partition("://")[2] != release.reference:
+            hint = "Ask its publisher, or name the release that you want."
+            detail = f"it contains {found}, but the address is that of {release.reference}"
+            raise PackageError(f"cannot use {address}", detail, hint)
+        return fetched.address
+
+    def _add_archive(self, data: bytes, name: str) -> str:
+        """Adds what is in an archive, and returns its name and version."""
+        content = read_archive(data, name)
+        if isinstance(content, ArchivedAction):
+            reading = read_action(content.data, name)
+            self._actions.append((reading, content.data, content.signature))
+            return reading.value.source if reading.value else ""
+        connector = read_connector(content.manifest, name)
+        self._packages.append((connector, content))
+        return f"{connector.value.name}@{connector.value.version}" if connector.value else ""
+
+    def _action_file(self, file: str) -> None:
+        data = self._found(file, _read)
+        if data is None:
+            return
+        signature = f"{file.removesuffix(ACTION_FILE)}{SIGNATURE_FILE}" if file.endswith(f"/{ACTION_FILE}") else ""
+        signed = _read(signature, _LARGEST_SIGNATURE) if signature and is_file(signature) else None
+        self._actions.append((read_action(data, file), data, signed))
+
+    def _connector_files(self, files: ConnectorFiles) -> None:
+        if not files.module:
+            data = self._found(files.manifest, _read)
+            if data is not None:
+                self._packages.append((read_connector(data, files.manifest), None))
+                fix = "Build it, or add the release archive instead."
+                message = "the connector has no module, so it cannot be installed"
+                self.unreadable.append(Finding("module-missing", message, fix, files.manifest, 0, 0, Severity.WARNING))
+            return
+        package = read_package_files(files)
+        self._packages.append((read_connector(package.manifest, files.manifest), package))
+
+    def _found(self, file: str, read: Callable[[str], bytes]) -> bytes | None:
+        try:
+            return read(file)
+        except PackageError as error:
+            self.unreadable.append(Finding("unreadable", error.detail, "Check that you can read it.", file))
+            return None
+
+
+def _unset_pins(reading: Reading[Action]) -> Iterator[Finding]:
+    """Findings for pins that are not a hash yet, as in the source of an action before its release."""
+    for index, requirement in enumerate(reading.value.requires if reading.value else ()):
+        if not _HASH.fullmatch(requirement.hash):
+            message = f"the pin {requirement.hash} is not a hash, because this is not a released action"
+            fix = "Add the released action, or set its pin with `aileron-tui pin`."
+            place = reading.source.position(("requires", "connectors", index, "hash"))
+            yield Finding("pin-unset", message, fix, reading.source.file, *place)
+
+
+def _read(file: str, limit: int = 0) -> bytes:
+    try:
+        return read_file(file, limit) if limit else read_file(file)
+    except UnreadableFile as error:
+        raise PackageError(
+            f"cannot read {file}", str(error), "Check that it is a file and that you can read it."
+        ) from None
+
+
+def _origin(source: str, final: str) -> str:
+    """Where something was downloaded from; a redirect to another host is said."""
+    host = final.partition("://")[2].partition("/")[0]
+    if is_reference(source) or source.partition("://")[2].partition("/")[0] == host:
+        return f"{source} from {host}" if is_reference(source) else source
+    return f"{source} (redirected to {host})"
