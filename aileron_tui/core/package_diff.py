@@ -89,9 +89,7 @@ def _compare_publisher(what: str, before: str, after: str, diff: PackageDiff) ->
     (diff.other if gained else diff.warnings).append(line)
 
 
-def _compare_lists(
-    noun: str, name: str, before: Collection[str], after: Sequence[str], diff: PackageDiff
-) -> int:
+def _compare_lists(noun: str, name: str, before: Collection[str], after: Sequence[str], diff: PackageDiff) -> int:
     """Adds what differs between two lists, and returns how many are the same."""
     diff.more += [f"{noun.capitalize()} {item} for {name}" for item in after if item not in before]
     diff.less += [f"{noun.capitalize()} {item} for {name}" for item in before if item not in after]

@@ -6,7 +6,8 @@ this chain and not older than the request it answers (so the operator's signatur
 be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; that an
 approver signed every extension of a deadline, before that deadline and within the limit; and that an approver signed
 every change to an agent, over the entry just before it, and every change to a rule or to the installed packages. A
-request that a rule answered must be within the reach of that rule, which must be in force. The report names the first bad entry.
+request that a rule answered must be within the reach of that rule, which must be in force. The report names the first
+bad entry.
 
 For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
 the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.

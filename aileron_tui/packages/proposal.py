@@ -168,7 +168,9 @@ def _check_requirements(proposals: Sequence[Proposal], others: Iterable[Installe
             for needed in action.requires if action else ():
                 found = present.get(needed.name)
                 if found is None:
-                    hint = f"Add it first: `aileron-tui add {needed.name}@{needed.version}`, or name its file or folder."
+                    hint = (
+                        f"Add it first: `aileron-tui add {needed.name}@{needed.version}`, or name its file or folder."
+                    )
                     detail = f"it needs {needed.name} {needed.version}"
                     raise ProposalRefused(f"the connector of {granted.name} is not installed", detail, hint)
                 if found.hash != needed.hash.lower():
@@ -190,7 +192,9 @@ def _checked_together(proposals: Sequence[Proposal], others: Sequence[InstalledP
         for granted_action, stored in zip(grant.actions, content.actions, strict=True):
             readings.append(read_action(stored.data, f"{grant.name}: {granted_action.name}"))
     errors = [
-        finding for finding in check_bundle(readings, [*bundled.values()]).findings if finding.severity is Severity.ERROR
+        finding
+        for finding in check_bundle(readings, [*bundled.values()]).findings
+        if finding.severity is Severity.ERROR
     ]
     own = {f"{proposal.grant.name}: " for proposal in proposals}
     for finding in errors:

@@ -17,14 +17,8 @@ from typing import Final
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.package_grant import ActionGrant, ConnectorGrant, PackageGrant, file_hash
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.manifest_files import (
-    CONNECTOR_FILE,
-    LARGEST_MODULE,
-    MODULE_FILE,
-    SIGNATURE_FILE,
-    UnreadableFile,
-    read_file,
-)
+from aileron_tui.files.bundle_layout import CONNECTOR_FILE, MODULE_FILE, SIGNATURE_FILE
+from aileron_tui.files.manifest_files import LARGEST_MODULE, UnreadableFile, read_file
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.sandbox.connector_package import ConnectorPackage
 
