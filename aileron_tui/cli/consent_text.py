@@ -120,7 +120,7 @@ def _publisher_lines(publisher: str) -> Iterator[str]:
     if publisher.startswith(SIGNED):
         yield f"  Publisher {inline(publisher)}, which you trust"
         return
-    yield f"! Publisher {inline(publisher)}"
+    yield f"! Publisher {'none' if publisher == 'unsigned' else 'unknown'}"
     yield f"  {_UNSIGNED if publisher == 'unsigned' else _UNKNOWN}"
 
 

@@ -126,7 +126,7 @@ def _restore(same: Iterable[Proposal], known: InstalledPackages, ledger: Path) -
 def _report(options: argparse.Namespace, proposals: Sequence[Proposal], new: Sequence[Proposal]) -> None:
     if options.json:
         items: list[Json] = [
-            {**proposal.reference.fields(), "state": _state(proposal, new), "actions": _names(proposal)}
+            {**proposal.reference.fields(), "state": _state(proposal, new), "actions": [*_names(proposal)]}
             for proposal in proposals
         ]
         print_json({"packages": items})

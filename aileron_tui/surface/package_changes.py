@@ -19,7 +19,7 @@ from aileron_tui.signing.errors import PackageFault
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.packages import Packages, check_package_signature
 
-Consent: TypeAlias = "tuple[PackageChange, Envelope]"
+Consent: TypeAlias = tuple[PackageChange, Envelope]
 """A change, and what another key than the operator's, such as a security key, signed over it."""
 
 MakeChange: TypeAlias = Callable[[str, str], PackageChange]
