@@ -12,7 +12,7 @@ from aileron_tui.packages.proposal import Proposal, propose
 from aileron_tui.packages.store import PackageStore
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from aileron_tui.signing.approvers import Approvers
-from aileron_tui.signing.key_store import for_this_run
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.packages import Packages
 from aileron_tui.surface import package_changes
 from tests.packages.made_packages import keyring
@@ -21,11 +21,13 @@ from tests.packages.made_packages import keyring
 class PackageHome:
     """A data folder with a ledger, one key that may approve, and a keyring that trusts the publisher."""
 
-    def __init__(self, data: Path, trusted: PublisherKeyring | None = None) -> None:
+    def __init__(self, data: Path, trusted: PublisherKeyring | None = None, key: UnlockedKey | None = None) -> None:
         self.data = data
         self.ledger = data / "ledger.db"
-        self.key = for_this_run("laptop")
+        self.key = key or for_this_run("laptop")
         self.keyring = trusted or keyring()
+        if key is not None:
+            return  # it may approve already
         with open_ledger(self.ledger) as opened:
             opened.append(EntryKind.KEY_ENROLLED, Approvers().enrolment(self.key.name, self.key.public))
 
