@@ -123,8 +123,8 @@ def file_hash(data: bytes) -> str:
 def content_hash(connectors: tuple[ConnectorGrant, ...], actions: tuple[ActionGrant, ...]) -> str:
     """The hash of a package: over the hashes of everything in it, whatever the order."""
     listed: JsonObject = {
-        "connectors": sorted(connector.hash for connector in connectors),
-        "actions": sorted(action.hash for action in actions),
+        "connectors": [*sorted(connector.hash for connector in connectors)],
+        "actions": [*sorted(action.hash for action in actions)],
     }
     return file_hash(canonical(listed))
 

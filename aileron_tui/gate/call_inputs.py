@@ -59,7 +59,7 @@ def _type_of(value: Json) -> str:
 def no_longer_possible(action: Action | None, args: JsonObject) -> str:
     """Says why a waiting call cannot be approved with the manifests as they are now; "" if it can."""
     if action is None:
-        return "its action was removed from the manifests"
+        return "its action was removed"
     if not action.gated:
         return "its action was changed and no longer needs approval; call it again"
     if errors := input_errors(action.inputs, args):

@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from aileron_tui import __version__
 from aileron_tui.core.alert_routing import PROMPT
@@ -23,13 +23,14 @@ from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.alert_router import AlertRouter
+from aileron_tui.gate.bundle_in_use import BundleInUse
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.deadline_handler import DeadlineHandler
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.door_sessions import DoorSessions
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_state import OUTBOX, GateSetup, GateState, log
-from aileron_tui.gate.installed_bundle import action_json, folder_state, install, sandbox_settings
+from aileron_tui.gate.installed_bundle import action_json, sandbox_settings
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion, known_call
@@ -46,7 +47,6 @@ from aileron_tui.gate.tool_resolver import ToolResolver
 from aileron_tui.gate.unsigned_denials import UnsignedDenials
 from aileron_tui.ledger.open_store import open_ledger, open_results, open_watching_reader
 from aileron_tui.ledger.store import EntryDraft
-from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.wasi_runtime import start_wasi_runtime
 from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.approvers import Approvers
@@ -134,7 +134,9 @@ class Gate:
             state.reader = open_watching_reader(self.ledger_path)
             cleanup.callback(state.reader.close)
             await asyncio.to_thread(start_wasi_runtime)
-            state.installed = await asyncio.to_thread(install, setup.manifests, settings)
+            self._bundle = BundleInUse(setup, settings)
+            self._bundle.note(state.reader)
+            state.installed = await asyncio.to_thread(self._bundle.load)
             started: JsonObject = {"instance": self.instance, "version": __version__, "boot": state.boot_clock.boot}
             await state.recorder.record(EntryDraft(EntryKind.STARTED, started))
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
@@ -147,7 +149,7 @@ class Gate:
         if not state.boot_clock.boot:
             log.warning("this system does not report when it started, so deadlines rely on its clock after a restart")
         state.health.watch(lambda: state.recorder.problem)
-        state.spawn(state.periodically("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload(settings)))
+        state.spawn(state.periodically("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload))
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
         state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
@@ -210,28 +212,25 @@ class Gate:
     async def _forget_old_results(self) -> None:
         await recovery.forget_old_results(self._gate_state)
 
-    def _reload(self, settings: SandboxSettings) -> Callable[[], Coroutine[Any, Any, None]]:
-        """Reloads the bundle when its folder changes, and resolves the waiting calls again until all are."""
-        state, folder = self._gate_state, self._gate_state.setup.manifests
-
-        async def reload() -> None:
-            if await asyncio.to_thread(folder_state, folder) != state.installed.folder_state:
-                try:
-                    installed = await asyncio.to_thread(install, folder, settings)
-                    change = EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
-                    await state.recorder.record(change)
-                except AileronError as error:
-                    log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
-                else:
-                    state.installed = installed
-                    self._log_bundle()
-            await self._requests.resolve_again()
-
-        return reload
+    async def _reload(self) -> None:
+        """Reloads the bundle when it changes, and resolves the waiting calls again until all are."""
+        state = self._gate_state
+        self._bundle.note(state.reader)
+        if await asyncio.to_thread(self._bundle.state) != state.installed.folder_state:
+            try:
+                installed = await asyncio.to_thread(self._bundle.load)
+                change = EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
+                await state.recorder.record(change)
+            except AileronError as error:
+                log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
+            else:
+                state.installed = installed
+                self._log_bundle()
+        await self._requests.resolve_again()
 
     def _log_bundle(self) -> None:
         installed = self._gate_state.installed
-        log.info("loaded %d actions from %s", len(installed.actions), inline(str(self._gate_state.setup.manifests)))
+        log.info("loaded %d actions from %s", len(installed.actions), inline(self._bundle.words))
         for finding in installed.findings:
             log.warning("%s: %s [%s]", inline(f"{finding.file}:{finding.line}"), inline(finding.message), finding.rule)
         for name, failure in installed.failures.items():

@@ -99,7 +99,7 @@ class GateLimits:
 
 @dataclass(frozen=True)
 class GateSetup:
-    """The configuration of a gate."""
+    """The configuration of a gate. With `packages`, it uses what is installed, and `manifests` if no action is."""
 
     data: Path
     manifests: Path
@@ -107,6 +107,7 @@ class GateSetup:
     cache: Path | None = None
     limits: GateLimits = field(default_factory=GateLimits)
     keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
+    packages: bool = False
 
 
 class Alerting(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aileron_tui.core.action import Action
+from aileron_tui.core.bundle import Bundle
 from aileron_tui.core.findings import Finding, Severity
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import ConnectorRef
@@ -15,7 +16,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.connector_call import CallLimits
-from aileron_tui.sandbox.connector_package import PublisherKeyring, read_packages
+from aileron_tui.sandbox.connector_package import ConnectorPackage, PublisherKeyring, read_packages
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring
 from aileron_tui.sandbox.failure import Failure
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -54,9 +55,15 @@ class InstalledBundle:
 def install(folder: Path, settings: SandboxSettings) -> InstalledBundle:
     """Reads a bundle folder and loads its connectors. The first time is slow, because modules are compiled."""
     state = folder_state(folder)
-    bundle = load_bundle(folder)
+    return install_content(load_bundle(folder), read_packages(folder), settings, state)
+
+
+def install_content(
+    bundle: Bundle, packages: Mapping[str, ConnectorPackage], settings: SandboxSettings, state: FolderState
+) -> InstalledBundle:
+    """Loads the connectors of a bundle that was read. `state` is that of the files when they were read."""
     client = UpstreamClient()
-    sandbox = Sandbox(read_packages(folder), settings, client)
+    sandbox = Sandbox(packages, settings, client)
     weakref.finalize(sandbox, client.close)  # a replaced sandbox is used until its last request ends
     failures = sandbox.prepare(bundle.actions.values())
     refs = {name: sandbox.connectors(action) for name, action in bundle.actions.items()}

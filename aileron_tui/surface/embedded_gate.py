@@ -126,12 +126,12 @@ def start_embedded_gate(
 
 
 def gate_setup(config: Config, manifests: Path | None = None) -> GateSetup:
-    """The setup of a gate on the data of this home; without a folder it serves the bundled manifests."""
+    """The setup of a gate on the data of this home; without a folder it serves what is installed, or the samples."""
     here, folder = paths(), manifests or bundled("manifests")
     if not folder.is_dir():
         raise AileronError(f"no such folder: {folder}", hint="Choose another one with --manifests.")
     data, cache = private_folder(here.data), private_folder(here.cache)
-    return GateSetup(data, folder, config, cache, keyring=load_keyring(here.keyring))
+    return GateSetup(data, folder, config, cache, keyring=load_keyring(here.keyring), packages=manifests is None)
 
 
 class _LastLines(io.StringIO):

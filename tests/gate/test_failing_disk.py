@@ -267,7 +267,7 @@ def test_a_withdrawal_after_a_reload_that_cannot_be_recorded_is_retried(env: Gat
             disk.fail(EntryKind.WITHDRAWN)
             (env.manifests / "actions" / "send-draft.md").unlink()
             await eventually(lambda: RETRIED in reason(gate, id_))
-            assert "its action was removed from the manifests, so nothing was run" in reason(gate, id_)
+            assert "its action was removed, so nothing was run" in reason(gate, id_)
             assert (await gate.decide(id_, env.decision(item))).status == 409
             disk.repair()
             assert dig(await result_of(gate, id_), "failure", "error", "class") == "withdrawn"

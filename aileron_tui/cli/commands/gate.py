@@ -40,7 +40,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--host", default=DEFAULT_HOST, help=f"the address to listen on; default: {DEFAULT_HOST}")
     parser.add_argument("--allow-remote", action="store_true", help="allow an address that other machines can reach")
-    parser.add_argument("--manifests", metavar="DIR", type=Path, help="the manifests; default: the bundled ones")
+    parser.add_argument(
+        "--manifests",
+        metavar="DIR",
+        type=Path,
+        help="use exactly the manifests in this folder; default: what is installed",
+    )
     parser.add_argument("--key", metavar="NAME", default="", help="the key to sign with in this terminal")
     parser.add_argument("--log-json", action="store_true", help="write the log as JSON lines")
 

@@ -1,0 +1,148 @@
+"""What the consent to a package says: what it is, who made it, what it may do, and what is new."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.core.package_diff import PackageDiff, package_diff
+from aileron_tui.core.package_grant import ActionGrant, ConnectorGrant
+from aileron_tui.core.visible_text import Visible, block, inline, wrap
+from aileron_tui.packages.proposal import Proposal
+from aileron_tui.packages.store import SIGNED
+
+_GUTTER: Final = "    > "
+_HANG: Final = "      "
+_MOST_SKIPPED: Final = 20
+_UNGATED: Final = "An agent can call these at any time, and nobody is asked first."
+_UNSIGNED: Final = "Nobody vouches for it: it is not signed."
+_UNKNOWN: Final = "It is signed, but by nobody whom you trust. `aileron-tui trust` adds a publisher."
+
+
+def title(proposal: Proposal) -> str:
+    """The question about a package."""
+    grant, before = proposal.grant, proposal.before
+    version = f" {inline(grant.version)}" if grant.version else ""
+    if before is None:
+        return f"Install {inline(grant.name)}{version}?"
+    return f"Update {inline(grant.name)} from {inline(before.version) or 'its version'} to{version or ' this one'}?"
+
+
+def consent_rows(proposals: Sequence[Proposal], folders: Sequence[Path], width: int) -> list[str]:
+    """Everything that an approval covers, in rows of this width. The first two columns are never foreign."""
+    rows: list[str] = []
+    for proposal, folder in zip(proposals, folders, strict=True):
+        for line in (*_lines(proposal, folder), ""):
+            rows += wrap(Visible(line), width, _HANG[: min(6, width // 4)], words=True)
+    return rows
+
+
+def view_rows(proposals: Sequence[Proposal], width: int) -> list[str]:
+    """All manifests in full."""
+    rows: list[str] = []
+    for proposal in proposals:
+        for connector, package in zip(proposal.grant.connectors, proposal.content.connectors, strict=True):
+            rows += wrap(Visible(f"Connector {inline(connector.name)}: manifest.toml"), width, _HANG)
+            rows += _quoted(package.manifest, width)
+        for action, stored in zip(proposal.grant.actions, proposal.content.actions, strict=True):
+            rows += wrap(Visible(f"Action {inline(action.name)}: {inline(action.name)}.md"), width, _HANG)
+            rows += _quoted(stored.data, width)
+    return rows
+
+
+def _quoted(data: bytes, width: int) -> Iterator[str]:
+    for line in block(data.decode("utf-8", "replace")):
+        yield from wrap(Visible(f"{_GUTTER}{line}"), width, _GUTTER)
+
+
+def _lines(proposal: Proposal, folder: Path) -> Iterator[str]:
+    grant = proposal.grant
+    yield title(proposal)
+    if proposal.about:
+        yield f"  What      > {inline(proposal.about)}"
+    yield f"  From      {inline(grant.origin)}"
+    if proposal.before is None:
+        yield from _everything(proposal)
+    else:
+        yield from _differences(package_diff(proposal.before, grant), proposal)
+    for finding in proposal.skipped[:_MOST_SKIPPED]:
+        yield f"! Not installed: {inline(finding.file)}: {inline(finding.message)}"
+    if len(proposal.skipped) > _MOST_SKIPPED:
+        yield f"! {len(proposal.skipped) - _MOST_SKIPPED:,} more problems are not listed."
+    if proposal.broken:
+        yield f"! These installed actions stop working: {', '.join(inline(name) for name in proposal.broken)}"
+    yield f"  Files go to {inline(str(folder))}"
+
+
+def _everything(proposal: Proposal) -> Iterator[str]:
+    grant = proposal.grant
+    for connector in grant.connectors:
+        yield ""
+        yield from _connector_lines(connector)
+    gated = [action for action in grant.actions if action.gated]
+    ungated = [action for action in grant.actions if not action.gated]
+    if not grant.actions:
+        yield ""
+        yield "  It has no actions of its own, so agents cannot call anything yet."
+    if gated:
+        yield ""
+        yield f"Actions that ask you first ({len(gated):,})"
+        for action in gated:
+            yield from _action_lines(action, proposal)
+    if ungated:
+        yield ""
+        yield f"! Actions that run WITHOUT asking you ({len(ungated):,})"
+        yield f"  {_UNGATED}"
+        for action in ungated:
+            yield from _action_lines(action, proposal)
+    yield ""
+
+
+def _connector_lines(connector: ConnectorGrant) -> Iterator[str]:
+    yield f"Connector {inline(connector.name)} {inline(connector.version)}"
+    yield from _publisher_lines(connector.publisher)
+    yield f"  Hash      {inline(connector.hash)}"
+    if not connector.hosts:
+        yield "  Hosts     none"
+    for index, host in enumerate(connector.hosts):
+        yield f"  {'Hosts     ' if not index else '          '}{inline(host)}"
+    credential = connector.credential
+    if credential is None:
+        yield "  Account   none"
+        return
+    yield f"  Account   {inline(credential.kind)}, added to its requests to these hosts"
+    for scope in credential.scopes:
+        yield f"  Scope     {inline(scope)}"
+    for address in credential.addresses:
+        yield f"  Signs in  {inline(address)}"
+
+
+def _publisher_lines(publisher: str) -> Iterator[str]:
+    if publisher.startswith(SIGNED):
+        yield f"  Publisher {inline(publisher)}, which you trust"
+        return
+    yield f"! Publisher {'none' if publisher == 'unsigned' else 'unknown'}"
+    yield f"  {_UNSIGNED if publisher == 'unsigned' else _UNKNOWN}"
+
+
+def _action_lines(action: ActionGrant, proposal: Proposal) -> Iterator[str]:
+    signed = f", {inline(action.publisher)}" if action.publisher else ""
+    yield f"  {inline(action.name)} {inline(action.version)}{signed}"
+    if intent := proposal.intents.get(action.name, ""):
+        yield f"{_GUTTER}{inline(intent)}"
+    yield f"    runs {', '.join(inline(op) for op in action.ops)}"
+
+
+def _differences(diff: PackageDiff, proposal: Proposal) -> Iterator[str]:
+    new = {action.name for action in proposal.grant.actions}
+    new -= {action.name for action in proposal.before.actions} if proposal.before else set()
+    for mark, lines in (("!", diff.warnings), ("+", diff.more), ("-", diff.less), ("~", diff.other)):
+        for line in lines:
+            yield f"{mark} {inline(line)}"
+    for action in proposal.grant.actions:
+        if action.name in new:
+            yield f"  What {inline(action.name)} is for, in the words of its author:"
+            yield f"{_GUTTER}{inline(proposal.intents.get(action.name, ''))}"
+    if not (diff.warnings or diff.more):
+        yield "  It asks for nothing new."
+    if diff.same:
+        yield f"  The same as before: {', '.join(diff.same)}."

@@ -1,0 +1,62 @@
+"""Which bundle a gate uses: the installed packages, or a folder.
+
+A folder that was named is used as it is. Otherwise the gate uses what is installed, and the samples that ship with the
+program if no action is.
+"""
+
+from aileron_tui.gate.gate_state import GateSetup, log
+from aileron_tui.gate.installed_bundle import FolderState, InstalledBundle, folder_state, install, install_content
+from aileron_tui.ledger.store import LedgerView
+from aileron_tui.packages.installed import installed_content, installed_packages
+from aileron_tui.packages.store import PackageStore
+from aileron_tui.sandbox.loaded_connectors import SandboxSettings
+from aileron_tui.signing.packages import Packages
+
+
+class BundleInUse:
+    """Loads the bundle of a gate, and notices when it changes. `note` is for its event loop, the rest may block."""
+
+    def __init__(self, setup: GateSetup, settings: SandboxSettings) -> None:
+        self._setup = setup
+        self._settings = settings
+        self._store = PackageStore(setup.data)
+        self._packages = Packages()
+        self._change = -1
+
+    def note(self, ledger: LedgerView) -> None:
+        """Reads from the ledger what is installed, if that has changed."""
+        if not self._setup.packages:
+            return
+        marks = max(ledger.last_package_change(), ledger.last_key_change())
+        if marks != self._change:
+            self._packages, self._change = Packages.of(ledger), marks
+
+    def state(self) -> FolderState:
+        """The state of everything that the bundle is made of."""
+        if not self._setup.packages:
+            return folder_state(self._setup.manifests)
+        changed = (("", self._change, 0), *folder_state(self._store.root / "sha256"))
+        return changed if self._packages else (*changed, *folder_state(self._setup.manifests))
+
+    def load(self) -> InstalledBundle:
+        """Loads the bundle. The first time is slow, because modules are compiled."""
+        if not self._setup.packages:
+            return install(self._setup.manifests, self._settings)
+        state, installed = self.state(), installed_packages(self._setup.data, self._packages)
+        content = installed_content(installed)
+        if installed.has_actions:
+            return install_content(content.bundle, content.connectors, self._settings, state)
+        for finding in content.bundle.findings:
+            log.warning("%s: %s", finding.file, finding.message)
+        loaded = install(self._setup.manifests, self._settings)
+        return InstalledBundle(
+            loaded.actions, loaded.connectors, loaded.findings, loaded.failures, loaded.sandbox, state
+        )
+
+    @property
+    def words(self) -> str:
+        """Where the bundle comes from."""
+        if any(known.grant.actions for known in self._packages.values()):
+            count = len(self._packages)
+            return f"{count} installed package{'' if count == 1 else 's'}"
+        return str(self._setup.manifests)

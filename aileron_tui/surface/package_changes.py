@@ -1,0 +1,119 @@
+"""Adds and removes packages of the gate of a data folder. Its ledger records them, even while the gate runs."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.package_change import LARGEST, PackageChange, PackageRef, added, declined_body, removed
+from aileron_tui.core.times import timestamp, utc_now
+from aileron_tui.ledger.errors import EntryRefused
+from aileron_tui.ledger.open_store import open_ledger, open_reader
+from aileron_tui.ledger.store import EntryDraft, LedgerView
+from aileron_tui.packages.proposal import Proposal
+from aileron_tui.packages.store import PackageStore
+from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.envelope import Envelope, sign
+from aileron_tui.signing.errors import PackageFault
+from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.signing.packages import Packages, check_package_signature
+
+Consent: TypeAlias = tuple[PackageChange, Envelope]
+"""A change, and what another key than the operator's, such as a security key, signed over it."""
+
+MakeChange: TypeAlias = Callable[[str, str], PackageChange]
+"""Makes a change for a head of the ledger and a time."""
+
+
+def adding(proposals: Sequence[Proposal]) -> MakeChange:
+    """The change that installs what was proposed."""
+    return lambda head, time: added(tuple(proposal.grant for proposal in proposals), head, time)
+
+
+def removing(packages: Sequence[PackageRef]) -> MakeChange:
+    """The change that removes packages."""
+    return lambda head, time: removed(tuple(packages), head, time)
+
+
+def statement(ledger: Path, make: MakeChange) -> PackageChange:
+    """What is to be signed by a security key."""
+    with open_reader(ledger) as reader:
+        change = make(reader.head().hash, timestamp(utc_now()))
+    _check_size(change)
+    return change
+
+
+def install(ledger: Path, proposals: Sequence[Proposal], consent: UnlockedKey | Consent) -> None:
+    """Installs what was proposed and approved: first the files, then the grant, which makes them count."""
+    store = PackageStore(ledger.parent)
+    with store.locked():
+        clean(ledger)
+        for proposal in proposals:
+            store.put(proposal.grant, proposal.content)
+        try:
+            _record(ledger, adding(proposals), consent)
+        finally:
+            clean(ledger)
+
+
+def restore(ledger: Path, proposals: Sequence[Proposal]) -> None:
+    """Writes the files of packages again that are installed with the same content."""
+    store = PackageStore(ledger.parent)
+    with store.locked():
+        for proposal in proposals:
+            store.put(proposal.grant, proposal.content)
+
+
+def remove(ledger: Path, packages: Sequence[PackageRef], consent: UnlockedKey | Consent) -> None:
+    """Removes packages: first their grant, then the files."""
+    with PackageStore(ledger.parent).locked():
+        _record(ledger, removing(packages), consent)
+        clean(ledger)
+
+
+def record_declined(ledger: Path, packages: Sequence[PackageRef], source: str) -> None:
+    """Records that packages were offered and declined. That changes nothing, so nobody signs it."""
+    with open_ledger(ledger, role="packages", guest=True) as opened:
+        opened.append(EntryKind.PACKAGE_DECLINED, declined_body(tuple(packages), source))
+
+
+def clean(ledger: Path) -> None:
+    """Removes files of packages that the ledger does not name. Only for who holds the lock of the store."""
+    if not ledger.exists():
+        return
+    try:
+        with open_reader(ledger) as reader:
+            keep = [known.grant.hash for known in Packages.of(reader).values()]
+    except AileronError:
+        return  # what cannot be read is not known to be superfluous
+    PackageStore(ledger.parent).clean(keep)
+
+
+def _record(ledger: Path, make: MakeChange, consent: UnlockedKey | Consent) -> None:
+    with open_ledger(ledger, role="packages", guest=True) as opened:
+
+        def drafts(view: LedgerView) -> list[EntryDraft]:
+            approvers = Approvers.of(view.key_changes())
+            if isinstance(consent, tuple):
+                change, envelope = consent
+                check_package_signature(envelope.fields(), approvers)
+                return [EntryDraft(change.change, change.body(envelope.fields()))]
+            if not any(approver.public == consent.public for approver in approvers.active):
+                hint = "Choose a key that may approve with --key. `aileron-tui key list` shows them."
+                raise PackageFault(f"the key {consent.name} may not approve here, so it cannot install", hint=hint)
+            change = make(view.head().hash, timestamp(utc_now()))
+            _check_size(change)
+            return [EntryDraft(change.change, change.body(sign(change, consent).fields()))]
+
+        try:
+            opened.append_given(drafts)
+        except EntryRefused as error:
+            hint = "Nothing was changed. Run the command again."
+            raise PackageFault("the installed packages have changed meanwhile", error.detail, hint) from None
+
+
+def _check_size(change: PackageChange) -> None:
+    if (size := len(change.payload())) > LARGEST:
+        detail = f"the consent would have {size:,} bytes, but at most {LARGEST:,} are allowed"
+        raise PackageFault("this is too much for one consent", detail, "Add fewer packages at once.")
