@@ -26,6 +26,7 @@ COMMANDS = {
     "installed": "list the installed packages and what they may do",
     "trust": "trust a publisher's key, list the trusted keys, or remove one",
     "preview": "print the prompt for a call without making a request",
+    "pin": "set the pins of actions, and sign and pack a release",
     "lint": "check manifests of actions, connectors and suites, and policies",
     "doctor": "check the setup and suggest fixes",
 }
