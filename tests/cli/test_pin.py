@@ -120,8 +120,10 @@ def test_what_cannot_be_pinned_is_said(
 @pytest.mark.parametrize(
     "requires",
     [
-        "[[requires.connectors]]\nhash    =  'sha256:x'   # kept\n"
-        'name = "{name}"\nversion = "1.0.0"\ncapabilities = ["a"]',
+        (
+            "[[requires.connectors]]\nhash    =  'sha256:x'   # kept\n"
+            'name = "{name}"\nversion = "1.0.0"\ncapabilities = ["a"]'
+        ),
         '[requires]\nconnectors = [{{ name = "{name}", version = "1.0.0", hash = "sha256:x", capabilities = ["a"] }}]',
     ],
 )
