@@ -4,9 +4,12 @@ A folder that was named is used as it is. Otherwise the gate uses what is instal
 program if no action is.
 """
 
+from aileron_tui.core.visible_text import inline
+from aileron_tui.files.paths import paths
 from aileron_tui.gate.gate_state import GateSetup, log
 from aileron_tui.gate.installed_bundle import FolderState, InstalledBundle, folder_state, install, install_content
 from aileron_tui.ledger.store import LedgerView
+from aileron_tui.packages.found_sources import found_sources, known_connectors, unknown_names
 from aileron_tui.packages.installed import installed_content, installed_packages
 from aileron_tui.packages.store import PackageStore
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -34,16 +37,19 @@ class BundleInUse:
     def state(self) -> FolderState:
         """The state of everything that the bundle is made of."""
         if not self._setup.packages:
-            return folder_state(self._setup.manifests)
+            return folder_state(self._setup.manifests, *self._setup.more_manifests)
         changed = (("", self._change, 0), *folder_state(self._store.root / "sha256"))
         return changed if self._packages else (*changed, *folder_state(self._setup.manifests))
 
     def load(self) -> InstalledBundle:
         """Loads the bundle. The first time is slow, because modules are compiled."""
         if not self._setup.packages:
-            return install(self._setup.manifests, self._settings)
+            return install(self._setup.manifests, self._settings, *self._setup.more_manifests)
         state, installed = self.state(), installed_packages(self._setup.data, self._packages)
         content = installed_content(installed)
+        for source in found_sources(self._setup.config.manifests, paths().config.parent, installed):
+            if source.problem or source.new:
+                log.warning("%s", inline(f"{source.words}. {source.fix}"))
         if installed.has_actions:
             return install_content(content.bundle, content.connectors, self._settings, state)
         for finding in content.bundle.findings:
@@ -59,4 +65,12 @@ class BundleInUse:
         if any(known.grant.actions for known in self._packages.values()):
             count = len(self._packages)
             return f"{count} installed package{'' if count == 1 else 's'}"
-        return str(self._setup.manifests)
+        return ", ".join(map(str, (self._setup.manifests, *self._setup.more_manifests)))
+
+    def unknown_connectors(self) -> tuple[str, ...]:
+        """What is wrong with the names of connectors in the configuration, in words."""
+        config, installed = self._setup.config, installed_packages(self._setup.data, self._packages)
+        if not config.connectors:
+            return ()
+        known = known_connectors(installed, (*self._setup.more_manifests, self._setup.manifests, *config.manifests))
+        return unknown_names(config.connectors, known)
