@@ -74,6 +74,15 @@ def confirm_rule(action: str, policy: Policy, key: UnlockedKey, *, high: bool) -
         raise NotDecided("no rule was made")
 
 
+def confirm_change(question: str, refusal: str) -> None:
+    """Asks whether to make a change that was just shown. Raises NotDecided with `refusal` if it is not wanted."""
+    if not _has_terminal():
+        return
+    time.sleep(SHOWN_SECONDS)
+    if ask_line(f"{question} [y/N]").lower() not in ("y", "yes"):
+        raise NotDecided(refusal)
+
+
 def _notice(request: Request, shown: Sequence[str]) -> str:
     """What the operator may not have seen of the prompt; "" if there is no warning and it fits the window."""
     warnings = count_warnings(request.prompt) + len(request.cautions_at(utc_now()))

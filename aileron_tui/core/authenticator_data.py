@@ -12,13 +12,16 @@ from aileron_tui.core.base64_text import from_base64
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.package_change import PACKAGE_CHANGES
+from aileron_tui.core.publisher_change import PUBLISHER_CHANGES
 from aileron_tui.core.rule_change import RULE_CHANGES
 from aileron_tui.core.values import dataclass
 
 LARGEST: Final = 1024
 """The largest authenticator data that is read, in bytes."""
 
-_COUNTED: Final = frozenset({EntryKind.DECIDED, EntryKind.EXTENDED}) | AGENT_CHANGES | RULE_CHANGES | PACKAGE_CHANGES
+_COUNTED: Final = frozenset(
+    {EntryKind.DECIDED, EntryKind.EXTENDED, *AGENT_CHANGES, *RULE_CHANGES, *PACKAGE_CHANGES, *PUBLISHER_CHANGES}
+)
 _HEAD: Final = struct.Struct(">32sBI")
 _USER_PRESENT: Final = 0x01
 _USER_VERIFIED: Final = 0x04

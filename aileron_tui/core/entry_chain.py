@@ -145,6 +145,7 @@ class Damage(StrEnum):
     COPIED = "a security key signed that may have been copied"
     AGENT = "the agent was changed without a valid signature"
     RULE = "the rule was changed without a valid signature, or it does not answer this request"
+    PUBLISHER = "the trusted publishers were changed without a valid signature"
     PACKAGE = "the installed packages were changed without a valid signature, or the entry is not valid"
     REPEATED = "a request ran more than once, or without an approval"
     OTHER = "what ran is not what was approved"

@@ -46,6 +46,8 @@ class EntryKind(StrEnum):
     RULE_MADE = "rule.made"
     RULE_ENDED = "rule.ended"
     RULED = "rule.answered"
+    PUBLISHER_TRUSTED = "publisher.trusted"
+    PUBLISHER_REMOVED = "publisher.removed"
     PACKAGE_ADDED = "package.added"
     PACKAGE_REMOVED = "package.removed"
     PACKAGE_DECLINED = "package.declined"

@@ -1,4 +1,4 @@
-"""Which changes of keys, agents, rules and packages may be appended to a ledger, and the counters of security keys.
+"""Which changes of keys, agents, rules, packages and publishers a ledger takes, and the counters of security keys.
 
 What is signed must be signed over this ledger. The signatures themselves are verified by those who read the entries.
 """
@@ -14,6 +14,8 @@ from aileron_tui.core.package_change import HEAD_WINDOW as PACKAGE_HEAD_WINDOW
 from aileron_tui.core.package_change import PACKAGE_CHANGES, apply_change, read_declined
 from aileron_tui.core.package_change import objection as package_objection
 from aileron_tui.core.package_change import read_change as read_package_change
+from aileron_tui.core.publisher_change import PUBLISHER_CHANGES
+from aileron_tui.core.publisher_change import read_change as read_publisher_change
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.rule_change import objection as rule_objection
 from aileron_tui.core.rule_change import read_change as read_rule_change
@@ -33,6 +35,8 @@ def admit_change(ledger: RequestLookup, entry: Entry) -> None:
         _admit_rule_change(ledger, entry)
     if entry.kind in PACKAGE_CHANGES:
         _admit_package_change(ledger, entry)
+    if entry.kind in PUBLISHER_CHANGES:
+        _admit_publisher_change(ledger, entry)
 
 
 def _admit_counter(ledger: RequestLookup, entry: Entry) -> None:
@@ -106,3 +110,13 @@ def _admit_package_change(ledger: RequestLookup, entry: Entry) -> None:
         raise EntryRefused("the packages cannot be changed", why)
     if ledger.position(change.head, max(1, entry.seq - PACKAGE_HEAD_WINDOW), entry.seq) is None:
         raise EntryRefused("the change to packages was not signed over a recent head of the ledger", change.head)
+
+
+def _admit_publisher_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a change that is not signed over the last entry. Its readers verify the signature."""
+    try:
+        change, _ = read_publisher_change(entry)
+    except JsonError as error:
+        raise EntryRefused("the change to a publisher is not valid", str(error)) from None
+    if ledger.position(change.head, entry.seq - 1, entry.seq) is None:
+        raise EntryRefused("the change to a publisher was not signed over the head of the ledger", change.head)

@@ -5,9 +5,9 @@ signature by a key that was enrolled and not revoked at that point; that the hea
 this chain and not older than the request it answers (so the operator's signature covers the past, and no decision can
 be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; that an
 approver signed every extension of a deadline, before that deadline and within the limit; and that an approver signed
-every change to an agent, over the entry just before it, and every change to a rule or to the installed packages. A
-request that a rule answered must be within the reach of that rule, which must be in force. The report names the first
-bad entry.
+every change to an agent or a trusted publisher, over the entry just before it, and every change to a rule or to the
+installed packages. A request that a rule answered must be within the reach of that rule, which must be in force. The
+report names the first bad entry.
 
 For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
 the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.
@@ -32,6 +32,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.package_change import PACKAGE_CHANGES
+from aileron_tui.core.publisher_change import PUBLISHER_CHANGES
 from aileron_tui.core.rule_answer import RuleAnswer
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
@@ -53,6 +54,7 @@ _CHANGE_DAMAGE: Final = {
     "agent": Damage.AGENT,
     "rule": Damage.RULE,
     "package": Damage.PACKAGE,
+    "publisher": Damage.PUBLISHER,
 }
 _FINAL: Final = frozenset(state for state in RequestState if state.final)
 
@@ -81,6 +83,9 @@ class Signers(Protocol):
     def learn_package(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
         """Processes a change to packages, like `learn_rule`. Raises AileronError if the entry is not valid."""
 
+    def learn_publisher(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
+        """Processes a change to a publisher, like `learn_agent`. Raises AileronError if the entry is not valid."""
+
     def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
         """The answer of a rule to a request, given the body that made it. Raises AileronError if it is not valid."""
 
@@ -106,6 +111,7 @@ class CheckReport:
     notes: tuple[str, ...] = ()
     unsigned_denials: int = 0
     package_changes: tuple[int, ...] = ()
+    publisher_changes: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -161,6 +167,7 @@ class _Verification:
     agent_changes: list[int] = field(default_factory=list)
     rule_changes: list[int] = field(default_factory=list)
     package_changes: list[int] = field(default_factory=list)
+    publisher_changes: list[int] = field(default_factory=list)
     rule_answers: Counter[str] = field(default_factory=Counter)
     security_keys: SecurityKeyCheck = field(default_factory=SecurityKeyCheck)
     unsigned_denials: int = 0
@@ -241,7 +248,7 @@ class _Verification:
             self._learn(entry)
 
     def _learn(self, entry: Entry) -> None:
-        """Processes a change of keys, agents, rules or packages."""
+        """Processes a change of keys, agents, rules, packages or publishers."""
         signers = self.signers
         try:
             if entry.kind in _KEYS:
@@ -258,6 +265,9 @@ class _Verification:
             elif entry.kind in PACKAGE_CHANGES:
                 self.package_changes.append(entry.seq)
                 signers.learn_package(entry, self._is_recent)
+            elif entry.kind in PUBLISHER_CHANGES:
+                self.publisher_changes.append(entry.seq)
+                signers.learn_publisher(entry, lambda head, seq: self.heads[(seq - 1) % WINDOW] == head)
         except AileronError as error:
             raise _BadEntry(_CHANGE_DAMAGE[entry.kind.partition(".")[0]], str(error)) from None
 
@@ -428,6 +438,7 @@ class _Verification:
             tuple(self.notes),
             self.unsigned_denials,
             tuple(self.package_changes),
+            tuple(self.publisher_changes),
         )
 
 

@@ -40,6 +40,11 @@ def _around(report: CheckReport, reader: LedgerReader) -> ChainFault | None:
         indexed = {entry.seq for entry in reader.package_changes()}
         if differing := indexed ^ set(report.package_changes):
             return ChainFault(min(differing), Damage.INDEX, "the list of changes of packages differs from the entries")
+        indexed = {entry.seq for entry in reader.publisher_changes()}
+        if differing := indexed ^ set(report.publisher_changes):
+            return ChainFault(
+                min(differing), Damage.INDEX, "the list of changes of publishers differs from the entries"
+            )
         if found := reader.check_storage():
             return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, but the file is damaged: {found}")
     except LedgerDamaged as error:

@@ -77,6 +77,9 @@ class RequestLookup(Protocol):
     def package_changes(self) -> tuple[Entry, ...]:
         """Every entry that adds, removes or declines packages, in order."""
 
+    def publisher_changes(self) -> tuple[Entry, ...]:
+        """Every entry that changes the trusted publishers, in order."""
+
     def counter(self, keyid: str) -> int:
         """The last counter of a security key in this ledger, 0 if it has none."""
 

@@ -9,6 +9,8 @@ SigningError
 │   └── NoRule       there is no such rule
 ├── PackageFault     packages cannot be added or removed, or their ledger entry is not valid
 │   └── NoPackage    there is no such package
+├── PublisherFault   the trusted publishers cannot be changed, or their ledger entry is not valid
+│   └── NoPublisher  there is no such publisher or key
 ├── NoTerminal       there is no terminal to ask the user for something
 ├── WrongSecret      the passphrase is wrong or missing
 ├── KeyLocked        a key that is locked cannot sign
@@ -54,6 +56,14 @@ class PackageFault(SigningError):
 
 class NoPackage(PackageFault):
     """There is no such package."""
+
+
+class PublisherFault(SigningError):
+    """Trusted publishers that cannot be changed, or whose ledger entry is not valid."""
+
+
+class NoPublisher(PublisherFault):
+    """There is no such publisher or key."""
 
 
 class NoTerminal(SigningError):

@@ -17,6 +17,7 @@ from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason, RuleFault
 from aileron_tui.signing.extensions import opened_extension
 from aileron_tui.signing.packages import Packages
 from aileron_tui.signing.rules import Rules
+from aileron_tui.signing.trusted_publishers import TrustedPublishers
 
 _DAMAGE: Final = {
     RefusalReason.UNKNOWN_KEY: Damage.KEY,
@@ -33,6 +34,7 @@ class RecordedSigners:
         self.agents = Agents()
         self.rules = Rules()
         self.packages = Packages()
+        self.publishers = TrustedPublishers()
 
     def learn(self, entry: Entry) -> None:
         """Processes one key change. The rules that a revoked key signed end with it."""
@@ -50,6 +52,10 @@ class RecordedSigners:
     def learn_package(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
         """Processes a change to packages, which an approver must have signed."""
         self.packages.learn(entry, self.approvers, is_recent)
+
+    def learn_publisher(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
+        """Processes a change to a trusted publisher, which an approver must have signed."""
+        self.publishers.learn(entry, self.approvers, follows)
 
     def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
         """The answer of a rule to a request, if the rule was in force and matched."""

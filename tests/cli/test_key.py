@@ -58,8 +58,9 @@ def on_a_terminal(home: Path, words: list[str], answers: list[str]) -> tuple[int
         if not data:
             break
         screen += data.decode()
-        if screen.count(": ") > asked and screen.endswith(": ") and answers:
-            asked = screen.count(": ")
+        questions = screen.count(": ") + screen.count("[y/N] ")
+        if questions > asked and screen.endswith((": ", "[y/N] ")) and answers:
+            asked = questions
             os.write(terminal, answers.pop(0).encode())
     os.close(terminal)
     _, status = os.waitpid(process, 0)

@@ -24,7 +24,9 @@ COMMANDS = {
     "update": "update installed packages, after showing what is new",
     "remove": "remove installed packages",
     "installed": "list the installed packages and what they may do",
+    "trust": "trust a publisher's key, list the trusted keys, or remove one",
     "preview": "print the prompt for a call without making a request",
+    "pin": "set the pins of actions, and sign and pack a release",
     "lint": "check manifests of actions, connectors and suites, and policies",
     "doctor": "check the setup and suggest fixes",
 }

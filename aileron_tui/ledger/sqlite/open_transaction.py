@@ -116,6 +116,10 @@ class OpenTransaction:
         """Every entry that adds, removes or declines packages, in order."""
         return self._written().package_changes()
 
+    def publisher_changes(self) -> tuple[Entry, ...]:
+        """Every entry that changes the trusted publishers, in order."""
+        return self._written().publisher_changes()
+
     def counter(self, keyid: str) -> int:
         """The last counter of a security key, 0 if it has none."""
         return self._view.counter(keyid)

@@ -59,6 +59,9 @@ _AGENT_CHANGES: Final = (
 _PACKAGE_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM packages p JOIN entries e ON e.seq = p.seq ORDER BY p.seq"
 )
+_PUBLISHER_CHANGES: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM publishers p JOIN entries e ON e.seq = p.seq ORDER BY p.seq"
+)
 _RULE_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq"
     " WHERE r.seq > ? ORDER BY r.seq"
@@ -206,6 +209,11 @@ class SqliteView:
         """The number of the last entry that added, removed or declined packages, 0 if there is none."""
         with translating(self.path):
             return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM packages").fetchone()[0])
+
+    def publisher_changes(self) -> tuple[Entry, ...]:
+        """Every entry that changes the trusted publishers, in order."""
+        with translating(self.path):
+            return tuple(read_entry(self.path, *row) for row in self.db.execute(_PUBLISHER_CHANGES))
 
     def rule_changes(self, id_: str = "", after: int = 0) -> tuple[Entry, ...]:
         """Every entry after number `after` that makes or ends a rule, or this rule, in order."""

@@ -122,6 +122,8 @@ def _changed(db: sqlite3.Connection, entry: Entry) -> None:
             db.execute("INSERT INTO agents VALUES (?)", (entry.seq,))
         case EntryKind.RULE_MADE | EntryKind.RULE_ENDED:
             db.execute("INSERT INTO rules VALUES (?, ?)", (entry.seq, _rule_id(entry)))
+        case EntryKind.PUBLISHER_TRUSTED | EntryKind.PUBLISHER_REMOVED:
+            db.execute("INSERT INTO publishers VALUES (?)", (entry.seq,))
         case EntryKind.PACKAGE_ADDED | EntryKind.PACKAGE_REMOVED | EntryKind.PACKAGE_DECLINED:
             db.execute("INSERT INTO packages VALUES (?)", (entry.seq,))
 

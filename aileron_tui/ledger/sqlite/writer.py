@@ -26,6 +26,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import JsonError, JsonObject
 from aileron_tui.core.package_change import PACKAGE_CHANGES
+from aileron_tui.core.publisher_change import PUBLISHER_CHANGES
 from aileron_tui.core.rule_change import RULE_CHANGES
 from aileron_tui.core.times import moment, timestamp, utc_now
 from aileron_tui.files.boot_clock import BootClock
@@ -62,6 +63,7 @@ FOR_GUESTS: Final = frozenset(
         *AGENT_CHANGES,
         *RULE_CHANGES,
         *PACKAGE_CHANGES,
+        *PUBLISHER_CHANGES,
     }
 )
 
