@@ -1,9 +1,10 @@
 """What the consent to a package says: what it is, who made it, what it may do, and what is new."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.core.host_remarks import about_host
 from aileron_tui.core.package_diff import PackageDiff, package_diff
 from aileron_tui.core.package_grant import ActionGrant, ConnectorGrant
 from aileron_tui.core.visible_text import Visible, block, inline, wrap
@@ -105,6 +106,7 @@ def _connector_lines(connector: ConnectorGrant) -> Iterator[str]:
         yield "  Hosts     none"
     for index, host in enumerate(connector.hosts):
         yield f"  {'Hosts     ' if not index else '          '}{inline(host)}"
+    yield from _host_warnings(connector.hosts)
     credential = connector.credential
     if credential is None:
         yield "  Account   none"
@@ -114,6 +116,13 @@ def _connector_lines(connector: ConnectorGrant) -> Iterator[str]:
         yield f"  Scope     {inline(scope)}"
     for address in credential.addresses:
         yield f"  Signs in  {inline(address)}"
+
+
+def _host_warnings(hosts: Iterable[str]) -> Iterator[str]:
+    """What is suspicious about the names of hosts."""
+    for host in hosts:
+        for remark in about_host(host.rpartition(":")[0]):
+            yield f"{' ' if remark.is_note else '!'} {inline(remark.text)}"
 
 
 def _publisher_lines(publisher: str) -> Iterator[str]:
@@ -138,6 +147,9 @@ def _differences(diff: PackageDiff, proposal: Proposal) -> Iterator[str]:
     for mark, lines in (("!", diff.warnings), ("+", diff.more), ("-", diff.less), ("~", diff.other)):
         for line in lines:
             yield f"{mark} {inline(line)}"
+    known = {host for connector in proposal.before.connectors for host in connector.hosts} if proposal.before else set()
+    hosts = dict.fromkeys(host for connector in proposal.grant.connectors for host in connector.hosts)
+    yield from _host_warnings(host for host in hosts if host not in known)
     for action in proposal.grant.actions:
         if action.name in new:
             yield f"  What {inline(action.name)} is for, in the words of its author:"

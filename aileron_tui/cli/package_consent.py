@@ -8,7 +8,7 @@ from pathlib import Path
 from aileron_tui.cli import consent_question, consent_text, source_options
 from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import DENIED, OK
-from aileron_tui.cli.output import counted, print_json, print_lines
+from aileron_tui.cli.output import counted, print_json, print_lines, write
 from aileron_tui.cli.security_key_prompt import touch
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.visible_text import inline
@@ -47,7 +47,7 @@ def installed() -> InstalledPackages:
 def offered(source: str, options: argparse.Namespace, known: InstalledPackages) -> PackageOffer:
     """What a source offers; says what is being read."""
     present = {connector.hash for package in known.packages for connector in package.known.grant.connectors}
-    sys.stderr.write(f"Reading {inline(source)}\n")
+    write(sys.stderr, f"Reading {inline(source)}")
     progress = _Progress()
     try:
         return read_offer(source, OfferRules(DownloadRules(options.follow_redirects), progress, present))

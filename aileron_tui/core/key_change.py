@@ -6,15 +6,19 @@ The body of the ledger entry has these fields:
     insecure                  true if the key is stored without a passphrase; otherwise absent
     backup_eligible           of a security key: whether it may be copied to other devices of its owner
     added_on                  of a security key: "page" or "usb"
+    signed_changes            of the first enrolment: true, so that all changes after it must be signed
+    temporary                 true if the key only exists while one program runs; otherwise absent
     name, fingerprint         of a revocation
     envelope                  DSSE object: the same change, signed by an approver over the head of the ledger
 
-A security key or passkey cannot be enrolled without an envelope. Other changes may have none, as those made before
-changes were signed. The envelope is signed by a key of a person's own machine, never by a security key: a security key
-shows nobody what it signs.
+A change needs an envelope as soon as there is somebody who can sign it: a key of a person's own machine that may
+approve and is not temporary. A security key or passkey can never be enrolled without one. Ledgers from before changes
+were signed have no `signed_changes`; there, the first change that is signed begins this. The envelope is signed by a
+key of a person's own machine, never by a security key: a security key shows nobody what it signs.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from aileron_tui.core.base64_text import from_base64
@@ -139,6 +143,25 @@ def read_key_change(payload: bytes) -> KeyChange:
     if change.payload() != payload:
         raise JsonError("the change is not in canonical form")
     return change
+
+
+def begins_signed_changes(body: JsonObject) -> bool:
+    """Whether this change of a key of a person's own machine means that later ones must be signed."""
+    security_key = is_security_key(str(body.get("fingerprint", "")))
+    return body.get("signed_changes") is True or ("envelope" in body and not security_key)
+
+
+def needs_signature(changes: Iterable[Entry]) -> bool:
+    """Whether the next change after these must be signed."""
+    begun, able = False, set[str]()
+    for entry in changes:
+        fingerprint = str(entry.body.get("fingerprint", ""))
+        begun = begun or begins_signed_changes(entry.body)
+        if entry.kind == EntryKind.KEY_REVOKED:
+            able.discard(fingerprint)
+        elif not is_security_key(fingerprint) and entry.body.get("temporary") is not True:
+            able.add(fingerprint)
+    return begun and bool(able)
 
 
 def recorded_key_change(entry: Entry) -> tuple[KeyChange, str, bytes] | None:

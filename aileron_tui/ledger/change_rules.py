@@ -9,7 +9,7 @@ from aileron_tui.core.authenticator_data import counter_problem, recorded_counte
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError
-from aileron_tui.core.key_change import KEY_CHANGES, recorded_key_change
+from aileron_tui.core.key_change import KEY_CHANGES, needs_signature, recorded_key_change
 from aileron_tui.core.package_change import HEAD_WINDOW as PACKAGE_HEAD_WINDOW
 from aileron_tui.core.package_change import PACKAGE_CHANGES, apply_change, read_declined
 from aileron_tui.core.package_change import objection as package_objection
@@ -47,12 +47,14 @@ def _admit_counter(ledger: RequestLookup, entry: Entry) -> None:
 
 
 def _admit_key_change(ledger: RequestLookup, entry: Entry) -> None:
-    """Refuses a security key without a signed change over the last entry. Its readers verify the signature."""
+    """Refuses a change that is not signed over the last entry but must be. Its readers verify the signature."""
     try:
         signed = recorded_key_change(entry)
     except JsonError as error:
         raise EntryRefused("the change to a key is not valid", str(error)) from None
     if signed is None:
+        if needs_signature(ledger.key_changes()):
+            raise EntryRefused("the change to a key is not signed", "only a key that may approve can change keys")
         return
     change, signer, _ = signed
     if ledger.position(change.head, entry.seq - 1, entry.seq) is None or ledger.position(change.ledger, 1, 2) is None:

@@ -20,6 +20,7 @@ def signed_enrolment(  # noqa: PLR0913  # what is known about a security key
     public: PublicKey | SecurityKey,
     signer: UnlockedKey,
     *,
+    insecure: bool = False,
     backup_eligible: bool = False,
     added_on: str = "",
 ) -> EntryDraft:
@@ -36,6 +37,7 @@ def signed_enrolment(  # noqa: PLR0913  # what is known about a security key
         *_place(view),
         backup_eligible=backup_eligible,
         added_on=added_on,
+        insecure=insecure,
     )
     return _signed(change, approvers, signer)
 

@@ -4,8 +4,8 @@ The ledger is the only list: a key may approve from its `key.enrolled` entry to 
 takes effect at once in every process that reads the ledger and cannot be undone secretly. Whether a key was valid at
 the time of a decision depends on the order of the entries, not on a clock.
 
-An approver signs the enrolment of a security key or passkey (`core/key_change.py`), and each such signature counts
-once. That it was signed over the right entry is checked by those who see all entries.
+An approver signs every change but the first (`core/key_change.py`), and each such signature counts once. That it was
+signed over the right entry is checked by those who see all entries.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from aileron_tui.core.decision import pae
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError, JsonObject
-from aileron_tui.core.key_change import recorded_key_change
+from aileron_tui.core.key_change import begins_signed_changes, recorded_key_change
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault, NoKey
 from aileron_tui.signing.key_store import key_name
@@ -28,7 +28,7 @@ class Approver:
     """A key that may approve, or that could until it was `revoked`. The times are those of the ledger entries.
 
     Of a security key or passkey, `backup_eligible` says whether its owner may copy it to other devices, and `added_on`
-    is "page" or "usb".
+    is "page" or "usb". A `temporary` key only exists while one program runs.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Approver:
     insecure: bool = False
     backup_eligible: bool = False
     added_on: str = ""
+    temporary: bool = False
 
 
 class Approvers(dict[str, Approver]):
@@ -46,6 +47,7 @@ class Approvers(dict[str, Approver]):
     def __init__(self, approvers: Mapping[str, Approver] | None = None) -> None:
         super().__init__(approvers or {})
         self._nonces: set[str] = set()
+        self._signed_changes = False
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> "Approvers":
@@ -72,6 +74,7 @@ class Approvers(dict[str, Approver]):
                 insecure=entry.body.get("insecure") is True,
                 backup_eligible=entry.body.get("backup_eligible") is True,
                 added_on=str(entry.body.get("added_on", "")),
+                temporary=entry.body.get("temporary") is True,
             )
         elif entry.kind == EntryKind.KEY_REVOKED:
             fingerprint = entry.body.get("fingerprint")
@@ -79,6 +82,16 @@ class Approvers(dict[str, Approver]):
                 raise KeyFault("the revoked key was never enrolled")
             self._check_signed(entry)
             self[fingerprint] = replace(self[fingerprint], revoked=entry.time)
+        else:
+            return
+        self._signed_changes = self._signed_changes or begins_signed_changes(entry.body)
+
+    @property
+    def need_signature(self) -> bool:
+        """Whether the next change must be signed by one of them."""
+        return self._signed_changes and any(
+            isinstance(approver.public, PublicKey) and not approver.temporary for approver in self.active
+        )
 
     def _check_signed(self, entry: Entry) -> None:
         """Refuses a change whose signature is not that of an approver at this point, or is missing but needed."""
@@ -87,6 +100,8 @@ class Approvers(dict[str, Approver]):
         except JsonError as error:
             raise KeyFault("the change to a key is not valid", str(error)) from None
         if signed is None:
+            if self.need_signature:
+                raise KeyFault("the change to a key is not signed", "only a key that may approve can change keys")
             return
         change, keyid, signature = signed
         signer = self.get(keyid)
@@ -123,11 +138,16 @@ class Approvers(dict[str, Approver]):
                 return approver
         raise NoKey(f"no key {name!r} may approve here", hint="Run `aileron-tui key list` to see which may.")
 
-    def enrolment(self, name: str, public: PublicKey, *, insecure: bool = False) -> JsonObject:
-        """The body of the entry that enrolls a key of a person's own machine."""
+    def enrolment(self, name: str, public: PublicKey, *, insecure: bool = False, temporary: bool = False) -> JsonObject:
+        """The body of the entry that enrolls a key of a person's own machine without a signature."""
         self.check_new(name, public)
         body: JsonObject = {"name": key_name(name), "key": public.line(), "fingerprint": public.fingerprint}
-        return body | {"insecure": True} if insecure else body
+        flags = {"insecure": insecure, "temporary": temporary}
+        return body | {flag: True for flag, is_set in flags.items() if is_set}
+
+    def first_enrolment(self, name: str, public: PublicKey, *, insecure: bool = False) -> JsonObject:
+        """The same for the first key of a gate. All changes after it must be signed."""
+        return self.enrolment(name, public, insecure=insecure) | {"signed_changes": True}
 
     def check_new(self, name: str, public: PublicKey | SecurityKey) -> None:
         """Refuses a key that may already approve, and a name that another key has."""

@@ -39,12 +39,19 @@ def changing_keys(data: Path) -> Iterator[tuple[Ledger, Approvers]]:
         write_approvers(data, agent, lines)
 
 
+def enroll_first(data: Path, name: str, public: PublicKey, *, insecure: bool = False) -> None:
+    """Lets the first key of a gate approve. Raises an error if there is a key that must sign this."""
+    with changing_keys(data) as (ledger, approvers):
+        ledger.append(EntryKind.KEY_ENROLLED, approvers.first_enrolment(name, public, insecure=insecure))
+
+
 def enroll_signed(  # noqa: PLR0913  # what is known about a security key
     data: Path,
     name: str,
     public: PublicKey | SecurityKey,
     signer: UnlockedKey,
     *,
+    insecure: bool = False,
     backup_eligible: bool = False,
     added_on: str = "",
 ) -> None:
@@ -52,7 +59,15 @@ def enroll_signed(  # noqa: PLR0913  # what is known about a security key
     with changing_keys(data) as (ledger, _):
         ledger.append_given(
             lambda view: [
-                signed_enrolment(view, name, public, signer, backup_eligible=backup_eligible, added_on=added_on)
+                signed_enrolment(
+                    view,
+                    name,
+                    public,
+                    signer,
+                    insecure=insecure,
+                    backup_eligible=backup_eligible,
+                    added_on=added_on,
+                )
             ]
         )
 
@@ -63,14 +78,19 @@ def revoke_signed(data: Path, name: str, signer: UnlockedKey) -> None:
         ledger.append_given(lambda view: [signed_revocation(view, name, signer)])
 
 
+def revoke_unsigned(data: Path, name: str) -> None:
+    """Stops a key from approving on a gate whose changes are not signed yet."""
+    with changing_keys(data) as (ledger, approvers):
+        ledger.append(EntryKind.KEY_REVOKED, approvers.revocation(name))
+
+
 @contextmanager
 def enrolled(data: Path, key: UnlockedKey) -> Iterator[None]:
-    """Lets a key approve until the block ends."""
+    """Lets a key that only exists in this process approve until the block ends."""
     with changing_keys(data) as (ledger, approvers):
-        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(key.name, key.public))
+        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(key.name, key.public, temporary=True))
     try:
         yield
     finally:
-        with changing_keys(data) as (ledger, approvers):
-            if any(approver.public == key.public for approver in approvers.active):
-                ledger.append(EntryKind.KEY_REVOKED, approvers.revocation(key.public.fingerprint))
+        if any(approver.public == key.public for approver in read_approvers(data).active):
+            revoke_signed(data, key.public.fingerprint, key)

@@ -10,6 +10,7 @@ from typing import Final
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.signing import key_store
+from aileron_tui.signing.errors import KeyFault
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.secret_memory import wipe
 
@@ -111,17 +112,20 @@ def first_key(passphrase: bytearray) -> Iterator[StoredOperatorKey]:
 
 
 def _create_first_key(passphrase: bytearray) -> StoredOperatorKey:
-    from aileron_tui.core.entry_kinds import EntryKind  # noqa: PLC0415  # only the first time
-    from aileron_tui.surface.key_enrolment import changing_keys  # noqa: PLC0415
+    from aileron_tui.surface.key_enrolment import enroll_first, read_approvers  # noqa: PLC0415  # only the first time
 
     here = paths()
     try:
-        with changing_keys(private_folder(here.data)) as (ledger, approvers):
-            # A key whose file was lost keeps its name in the ledger.
-            taken = any(approver.name == FIRST_KEY for approver in approvers.active)
-            name = f"{FIRST_KEY}-{os.urandom(4).hex()}" if taken else FIRST_KEY
-            created = key_store.create(here.keys, name, passphrase)
-            ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(created.name, created.public))
+        approvers = read_approvers(private_folder(here.data))
+        if approvers.need_signature:
+            names = ", ".join(approver.name for approver in approvers.active)
+            hint = f"Put the key file back. If it is lost, start again with a new ledger: move {here.data} away."
+            raise KeyFault("the key that may approve here is not on this machine", names, hint)
+        # A key whose file was lost keeps its name in the ledger.
+        taken = any(approver.name == FIRST_KEY for approver in approvers.active)
+        name = f"{FIRST_KEY}-{os.urandom(4).hex()}" if taken else FIRST_KEY
+        created = key_store.create(here.keys, name, passphrase)
+        enroll_first(here.data, created.name, created.public)
         holder = StoredOperatorKey(here.keys, created.name)
         holder.unlock(passphrase)
     finally:

@@ -85,7 +85,7 @@ def test_a_wrong_passphrase_changes_nothing(home: Path) -> None:
 
 
 def test_a_key_that_may_not_approve_cannot_add_an_agent(home: Path) -> None:
-    assert cli.main(["key", "revoke", "default"]) == OK
+    assert on_a_terminal(home, ["key", "revoke", "default"], [f"{PASSPHRASE}\n"])[0] == OK
     code, screen = type_passphrase(home, "add", "laptop-claude")
     assert code == FAILED
     assert "may not approve on this gate" in screen

@@ -16,6 +16,7 @@ from aileron_tui import cli
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing import key_store
+from aileron_tui.surface.key_enrolment import read_approvers
 
 LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAVFSbLEOFFaBRdGPeLtU17HEBjfXbjY3ZuR/BU9idNG someone"
 FINGERPRINT = "SHA256:3EWd9N28tLC/qIUJ6m8AlmBMgEyIZHzt7SV2WW+9WUY"
@@ -27,6 +28,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AILERON_TUI_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("aileron_tui.cli.commands.key.protect_process", lambda: None)  # pytest itself stays debuggable
     return tmp_path / "home"
+
+
+@pytest.fixture
+def headless(home: Path) -> Path:
+    """A home where a key without a passphrase may sign without a terminal."""
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("[policy]\nheadless_decisions = true\n")
+    return home
 
 
 def on_a_terminal(home: Path, words: list[str], answers: list[str]) -> tuple[int, str]:
@@ -135,14 +144,16 @@ def test_show_tells_everything_about_a_key(home: Path, capsys: pytest.CaptureFix
 
 
 def test_another_machines_key_is_enrolled_and_revoked(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    headless: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert cli.main(["key", "init", "--no-passphrase"]) == 0
     public = tmp_path / "phone.pub"
     public.write_text(LINE)
     assert cli.main(["key", "enroll", str(public), "--name", "phone"]) == 0
+    capsys.readouterr()
     assert cli.main(["key", "list", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out.split("\n", 2)[2])
-    assert [(key["name"], key["fingerprint"], key["protection"]) for key in listed["keys"]] == [
+    listed = json.loads(capsys.readouterr().out)
+    assert [(key["name"], key["fingerprint"], key["protection"]) for key in listed["keys"]][1:] == [
         ("phone", FINGERPRINT, "not on this machine")
     ]
     assert cli.main(["key", "enroll", str(public), "--name", "again"]) == 1
@@ -182,7 +193,7 @@ def test_mistakes_have_codes_and_words(
     assert said.err.startswith("error: ")
 
 
-def test_a_name_is_taken_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_is_taken_once(headless: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["key", "init", "--no-passphrase"]) == 0
     assert cli.main(["key", "init", "--no-passphrase"]) == 1
     assert "can already approve" in capsys.readouterr().err
@@ -191,8 +202,47 @@ def test_a_name_is_taken_once(home: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "a key named default already exists" in capsys.readouterr().err
 
 
-def test_several_keys_must_be_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_keys_must_be_named(headless: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "two"):
-        cli.main(["key", "init", "--no-passphrase", "--name", name])
+        assert cli.main(["key", "init", "--no-passphrase", "--name", name]) == 0
     assert cli.main(["key", "show"]) == 5
     assert "Choose one by its name: one, two." in capsys.readouterr().err
+    capsys.readouterr()
+    assert cli.main(["key", "init", "--no-passphrase", "--name", "three"]) == 5
+    assert cli.main(["key", "init", "--no-passphrase", "--name", "three", "--key", "two"]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["init", "--no-passphrase", "--name", "mine"], ["enroll", "phone.pub", "--name", "mine"], ["revoke", "owner"]],
+)
+def test_nobody_changes_keys_without_the_passphrase_of_one(home: Path, tmp_path: Path, words: list[str]) -> None:
+    assert on_a_terminal(home, ["key", "init", "--name", "owner"], ["correct horse\n", "correct horse\n"])[0] == 0
+    (tmp_path / "phone.pub").write_text(LINE)
+    words = [str(tmp_path / word) if word == "phone.pub" else word for word in words]
+    code, screen = on_a_terminal(home, ["key", *words], ["wrong horse!\n"])
+    assert (code, "wrong passphrase" in screen) == (1, True), screen
+    assert [approver.name for approver in read_approvers(home / "data").active] == ["owner"]
+    assert not (home / "keys" / "mine.pem").exists()
+
+
+def test_a_second_key_is_signed_for_by_the_first(home: Path) -> None:
+    assert on_a_terminal(home, ["key", "init", "--name", "one"], ["correct horse\n", "correct horse\n"])[0] == 0
+    answers = ["correct horse\n", "battery staple\n", "battery staple\n"]
+    code, screen = on_a_terminal(home, ["key", "init", "--name", "two"], answers)
+    assert code == 0, screen
+    code, screen = on_a_terminal(home, ["key", "revoke", "one", "--key", "two"], ["battery staple\n"])
+    assert code == 0, screen
+    assert [approver.name for approver in read_approvers(home / "data").active] == ["two"]
+    assert cli.main(["history", "verify"]) == 0
+
+
+def test_a_lost_key_is_not_replaced_by_another(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert on_a_terminal(home, ["key", "init"], ["correct horse\n", "correct horse\n"])[0] == 0
+    for file in (home / "keys").iterdir():
+        file.unlink()
+    code, screen = on_a_terminal(home, ["key", "init", "--no-passphrase", "--name", "mine"], [])
+    assert code == 1
+    assert "only a key that may approve can change keys" in screen
+    assert "default: not on this machine" in screen
+    assert [approver.name for approver in read_approvers(home / "data").active] == ["default"]

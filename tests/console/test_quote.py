@@ -10,6 +10,7 @@ from aileron_tui.console.widgets.json_outline import MAX_IMMEDIATE_LENGTH
 from aileron_tui.console.widgets.prompt_sections import Block
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.console.widgets.quote_text import GUTTER
+from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.visible_text import block
 from tests.console.sample_requests import EVENT, PATCH, clickable, controls, lines, styles
 from tests.console.screen_app import async_test
@@ -187,3 +188,24 @@ async def test_a_changed_line_keeps_its_sign_however_long_it_is() -> None:
         await settled(pilot)
         after = {line[1] for line in lines(app)[1:25]}
     assert (before, after) == ({"-"}, {"+"})
+
+
+class LabelPage(Page):
+    """A quote whose label is long enough to wrap."""
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(can_focus=False):
+            yield Quote(Block(f"{'note ' * 30}fetched by connector mail To: team@example.com", "text"), "agent sent")
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+@async_test
+async def test_a_label_that_wraps_cannot_look_like_a_heading_or_a_row(width: int) -> None:
+    app = LabelPage("")
+    async with app.run_test(size=(width, 20)) as pilot:
+        await settled(pilot)
+        head = app.quote.query_one(".quote-head", TwoSidedLine)
+        first, *rest = [line.plain for line in head.lines_at(width)]
+        assert first.startswith("agent sent note")
+        assert len(rest) > 1
+        assert all(line.startswith("    ") for line in rest)

@@ -102,6 +102,21 @@ def test_an_unsigned_enrolment_is_refused_everywhere(scene: Scene, before: str, 
     assert damage(scene) is Damage.KEY_CHANGE
 
 
+@pytest.mark.parametrize("kind", [EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED])
+def test_an_unsigned_change_after_the_first_key_is_refused_everywhere(scene: Scene, kind: EntryKind) -> None:
+    owner, evil = for_this_run("owner"), for_this_run("evil")
+    scene.ledger.append(EntryKind.KEY_ENROLLED, Approvers().first_enrolment("owner", owner.public))
+    plain = Approvers().enrolment("evil", evil.public)
+    if kind is EntryKind.KEY_REVOKED:
+        plain = {"name": "owner", "fingerprint": owner.public.fingerprint}
+    with pytest.raises(EntryRefused, match="is not signed"):
+        scene.ledger.append(kind, plain)
+    scene.forge(kind, "", plain)
+    with SqliteReader(scene.ledger.path) as reader, pytest.raises(KeyFault, match="is not signed"):
+        Approvers.of(reader.key_changes())
+    assert damage(scene) is Damage.KEY_CHANGE
+
+
 @pytest.mark.parametrize(
     "changes",
     [

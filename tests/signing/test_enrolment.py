@@ -1,10 +1,13 @@
 """Who may approve follows from the entries, in their order."""
 
+from itertools import product
+
 import pytest
 
 from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.key_change import needs_signature
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.errors import KeyFault
@@ -72,3 +75,41 @@ def test_a_key_is_found_by_name_or_fingerprint() -> None:
 def test_a_senseless_key_change_is_refused(kind: EntryKind, body: JsonObject) -> None:
     with pytest.raises(KeyFault):
         Approvers.of([entry(1, kind, body)])
+
+
+def test_after_the_first_key_every_change_must_be_signed() -> None:
+    laptop, evil, approvers = key(), key("evil"), Approvers()
+    approvers.learn(entry(1, EntryKind.KEY_ENROLLED, approvers.first_enrolment("laptop", laptop.public)))
+    with pytest.raises(KeyFault, match="not signed"):
+        approvers.learn(entry(2, EntryKind.KEY_ENROLLED, approvers.enrolment("evil", evil.public)))
+    with pytest.raises(KeyFault, match="not signed"):
+        approvers.learn(entry(2, EntryKind.KEY_ENROLLED, approvers.enrolment("evil", evil.public, temporary=True)))
+    with pytest.raises(KeyFault, match="not signed"):
+        approvers.learn(entry(2, EntryKind.KEY_REVOKED, approvers.revocation("laptop")))
+    assert [approver.name for approver in approvers.active] == ["laptop"]
+
+
+def test_a_temporary_key_that_was_left_behind_keeps_nobody_out() -> None:
+    left, owner, approvers = key("left"), key(), Approvers()
+    approvers.learn(entry(1, EntryKind.KEY_ENROLLED, approvers.enrolment("left", left.public, temporary=True)))
+    assert not approvers.need_signature
+    approvers.learn(entry(2, EntryKind.KEY_ENROLLED, approvers.first_enrolment("owner", owner.public)))
+    assert approvers.need_signature
+
+
+def test_the_ledger_and_its_readers_agree_on_when_a_signature_is_needed() -> None:
+    keys = [key(name) for name in ("one", "two", "three")]
+    for first, temporary, revoked in product((False, True), repeat=3):
+        approvers, entries = Approvers(), list[Entry]()
+        enrolment = approvers.first_enrolment if first else approvers.enrolment
+        bodies: list[tuple[EntryKind, JsonObject]] = [
+            (EntryKind.KEY_ENROLLED, approvers.enrolment("one", keys[0].public, temporary=temporary)),
+            (EntryKind.KEY_ENROLLED, enrolment("two", keys[1].public)),
+        ]
+        if revoked and not first:
+            bodies.append((EntryKind.KEY_REVOKED, {"fingerprint": keys[0].public.fingerprint}))
+        for seq, (kind, body) in enumerate(bodies, 1):
+            assert approvers.need_signature == needs_signature(entries)
+            entries.append(entry(seq, kind, body))
+            approvers.learn(entries[-1])
+        assert approvers.need_signature == needs_signature(entries) == first

@@ -1,4 +1,10 @@
-"""A line with text on the left and on the right, or one below the other if they do not fit."""
+"""A line with text on the left and on the right, or one below the other if they do not fit.
+
+What is wrapped continues behind an indent that is deeper than that of labels, so that foreign text in a line can look
+neither like a heading nor like a row.
+"""
+
+from collections.abc import Iterator
 
 from textual.content import Content
 
@@ -7,6 +13,8 @@ from aileron_tui.console.widgets.cached_widget import TextChange
 from aileron_tui.console.widgets.line_widget import LineWidget
 
 _MIN_GAP = 2
+_INDENT = 4
+_MIN_INDENTED_WIDTH = 8
 _EMPTY = Content("")
 
 
@@ -52,9 +60,22 @@ class TwoSidedLine(LineWidget):
         gap = width - left.cell_length - right.cell_length
         if right and gap >= (_MIN_GAP if left else 0):
             return [Content.assemble(left, trusted(" " * gap), right)]
-        lines = left.wrap(max(1, width)) if left or not right else []
+        lines = list(_indented(left, max(1, width))) if left or not right else []
         return [*lines, *(trusted(" " * max(0, width - line.cell_length)) + line for line in _wrapped(right, width))]
 
 
 def _wrapped(content: Content, width: int) -> list[Content]:
     return content.wrap(max(1, width)) if content else []
+
+
+def _indented(content: Content, width: int) -> Iterator[Content]:
+    indent = min(_INDENT, max(0, width - _MIN_INDENTED_WIDTH))
+    for line in content.split("\n", allow_blank=True):
+        if line.cell_length <= width:
+            yield line
+            continue
+        first = line.wrap(width)[0]
+        yield first
+        rest = line[len(first.plain) :]
+        rest = rest[len(rest.plain) - len(rest.plain.lstrip(" ")) :]
+        yield from (trusted(" " * indent) + row for row in rest.wrap(width - indent))

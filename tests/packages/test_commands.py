@@ -1,0 +1,301 @@
+"""The commands add, update, remove and installed on a real terminal, with releases from an https server."""
+
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from aileron_tui.cli import main
+from aileron_tui.cli.exit_codes import DENIED, FAILED, INTERRUPTED, NOT_FOUND, OK
+from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.demo.sample_service import MAIL_CREDENTIAL, SampleService
+from aileron_tui.ledger.open_store import open_ledger, open_reader
+from aileron_tui.signing import key_store
+from aileron_tui.signing.approvers import Approvers
+from tests.compiled import shared_cache
+from tests.packages.https_server import HttpsServer, https_server, make_authority
+from tests.packages.made_packages import (
+    ACTIONS,
+    AUTHORITY,
+    FIRST,
+    NEW_ACTION,
+    NEW_HOST,
+    NEW_SCOPE,
+    OWNER,
+    PUBLISHER,
+    REPO,
+    SECOND,
+    MadeFrom,
+    made_release,
+    raw_public,
+)
+
+PASSPHRASE = "correct horse"
+CONFIG = f'[connectors."{AUTHORITY}".credential]\nenv = "TEST_MAIL_TOKEN"\n'
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, environment: dict[str, str], *words: str, size: tuple[int, int] = (60, 120)) -> None:
+        self.screen = ""
+        self.process, self.descriptor = pty.fork()
+        if self.process == 0:
+            termios.tcsetwinsize(0, size)
+            os.execve(sys.executable, [sys.executable, "-m", "aileron_tui", *words], environment)
+
+    def until(self, text: str = "") -> str:
+        """Reads until the text is on the screen, or to the end; returns what is new."""
+        seen, end = len(self.screen), time.monotonic() + 60
+        while time.monotonic() < end and not (text and text in self.screen[seen:]):
+            if select.select([self.descriptor], [], [], 0.1)[0]:
+                try:
+                    data = os.read(self.descriptor, 65_536)
+                except OSError:
+                    break
+                if not data:
+                    break
+                self.screen += data.decode(errors="replace").replace("\r\n", "\n")
+        assert text in self.screen[seen:], self.screen
+        return self.screen[seen:]
+
+    def type(self, text: str) -> None:
+        os.write(self.descriptor, text.encode())
+
+    def end(self) -> int:
+        self.until()
+        os.close(self.descriptor)
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+    def answer(self, key: str) -> str:
+        """Waits for the question, and answers it; returns what was shown before it."""
+        shown = self.until("iew\n") + self.until("> ")
+        self.type(key)
+        return shown
+
+    def approve(self) -> str:
+        """Approves and signs."""
+        shown = self.answer("a")
+        self.until("Passphrase of default: ")
+        self.type(f"{PASSPHRASE}\n")
+        return shown
+
+
+@dataclass
+class CommandHome:
+    """A home with a key, a trusted publisher, and the services behind it."""
+
+    folder: Path
+    environment: dict[str, str]
+    server: HttpsServer | None = None
+    service: SampleService | None = None
+    log: list[str] = field(default_factory=list)
+
+    def address(self, version: str) -> str:
+        assert self.server
+        return self.server.url(f"/{OWNER}/{REPO}/releases/download/v{version}/suite.toml")
+
+    def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        line = [sys.executable, "-m", "aileron_tui", *words]
+        return subprocess.run(line, env=self.environment, capture_output=True, text=True, timeout=60, check=False)
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self.command(*words, "--json").stdout)
+
+    def terminal(self, *words: str, size: tuple[int, int] = (60, 120)) -> Terminal:
+        return Terminal(self.environment, *words, size=size)
+
+
+@contextmanager
+def command_home(folder: Path, passphrase: str | None = PASSPHRASE) -> Iterator[CommandHome]:
+    folder.mkdir(mode=0o700)
+    secret = bytearray(passphrase.encode()) if passphrase else None
+    made = key_store.create(folder / "keys", "default", secret)
+    with open_ledger(folder / "data" / "ledger.db", role="test") as ledger:
+        ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("default", made.public, insecure=made.insecure))
+    (folder / "config.toml").write_text(CONFIG)
+    keys = {AUTHORITY: [b64encode(raw_public(PUBLISHER)).decode()]}
+    (folder / "keyring.json").write_text(json.dumps({"version": 1, "publishers": keys}))
+    variables = {"AILERON_TUI_HOME": str(folder), "TEST_MAIL_TOKEN": MAIL_CREDENTIAL, "TERM": "xterm-256color"}
+    yield CommandHome(folder, {**os.environ, **variables, "NO_COLOR": "1"})
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shared_cache(tmp_path_factory)
+
+
+def wait_for_actions(home: CommandHome, wanted: set[str]) -> None:
+    """Waits until the gate has these actions."""
+    place = json.loads((home.folder / "data" / "gate.json").read_text())
+    token = (home.folder / "data" / "agent.token").read_text().strip()
+    for _ in range(300):
+        reply = httpx.get(f"{place['url']}/v1/actions", headers={"Authorization": f"Bearer {token}"})
+        if {item["name"] for item in reply.json()["items"]} == wanted:
+            return
+        time.sleep(0.1)
+    raise AssertionError(reply.text)
+
+
+def test_add_run_update_decline_accept_and_remove(tmp_path: Path, compiled: Path) -> None:
+    authority = make_authority(tmp_path / "authority")
+    with (
+        command_home(tmp_path / "home") as home,
+        SampleService() as service,
+        https_server(authority) as server,
+        (tmp_path / "gate.log").open("w") as log,
+    ):
+        shutil.copytree(compiled, home.folder / "cache")
+        made_from = MadeFrom(service=f"127.0.0.1:{service.port}")
+        for version in (FIRST, SECOND):
+            server.files.update(made_release(version, made_from).files())
+        home.server = server
+        home.environment["SSL_CERT_FILE"] = str(authority.ca_file)
+        line = [sys.executable, "-m", "aileron_tui", "gate", "--port", "0"]
+        gate = subprocess.Popen(line, env=home.environment, stdout=subprocess.PIPE, stderr=log, text=True)
+        try:
+            assert gate.stdout
+            assert gate.stdout.readline()
+            _follow(home, service)
+        finally:
+            gate.send_signal(signal.SIGTERM)
+            gate.wait(30)
+            if gate.stdout:
+                gate.stdout.close()
+
+
+def _follow(home: CommandHome, service: SampleService) -> None:
+    add = home.terminal("add", home.address(FIRST))
+    shown = add.approve()
+    for words in (
+        "Install mail 1.0.0?",
+        "> Read, write and send mail.",
+        home.address(FIRST),
+        f"Publisher signed by {AUTHORITY}, which you trust",
+        f"127.0.0.1:{service.port}",
+        "mail.send",
+        "Actions that ask you first (2)",
+        "! Actions that run WITHOUT asking you (2)",
+        str(home.folder / "data" / "packages" / "sha256"),
+    ):
+        assert words in shown
+    assert add.end() == OK
+    assert PASSPHRASE not in add.screen
+    wait_for_actions(home, set(ACTIONS))
+    listed = home.command("run", "list-drafts")
+    assert "r-12345" in listed.stdout
+    waiting = json.loads(home.command("run", "send-draft", "--arg", "draft_id=r-12345").stdout)["approval_id"]
+
+    update = home.terminal("update", "mail", home.address(SECOND))
+    shown = update.answer("d")
+    for words in (
+        "Update mail from 1.0.0 to 1.1.0?",
+        "! draft-mail no longer asks you first",
+        f"+ Host {NEW_HOST}",
+        f"+ Scope {NEW_SCOPE}",
+        f"+ New action {NEW_ACTION}",
+        "The same as before: 1 host, 2 scopes.",
+    ):
+        assert words in shown
+    assert update.end() == DENIED
+    assert "mail stays as it is." in update.screen
+    (package,) = home.json("installed")["packages"]
+    assert (package["version"], package["approved_by"], package["problems"]) == (FIRST, "default", [])
+
+    update = home.terminal("update", "mail", home.address(SECOND))
+    update.approve()
+    assert update.end() == OK
+    wait_for_actions(home, {*ACTIONS, NEW_ACTION})
+    with open_reader(home.folder / "data" / "ledger.db") as reader:
+        changes = [entry.body for entry in reader.of_request(waiting) if entry.kind == EntryKind.CONFIG_CHANGED]
+    assert [body["change"] for body in changes] == ["the manifests were reloaded, so the prompt was made again"]
+
+    remove = home.terminal("remove", "mail")
+    remove.until("Remove? [y/N] ")
+    remove.type("y\n")
+    remove.until("Passphrase of default: ")
+    remove.type(f"{PASSPHRASE}\n")
+    assert remove.end() == OK
+    assert home.json("installed")["packages"] == []
+    changes = home.json("installed", "--history")["changes"]
+    assert [(change["change"], change["packages"][0]["version"]) for change in changes] == [
+        ("approved", FIRST),
+        ("declined", SECOND),
+        ("approved", SECOND),
+        ("removed", SECOND),
+    ]
+    assert "good: " in home.command("history", "verify").stdout
+    assert not service.sent
+
+
+def test_nothing_changes_after_ctrl_c_and_in_a_window_of_40_columns(tmp_path: Path) -> None:
+    source = made_release(FIRST).write_bundle(tmp_path / "source")
+    with command_home(tmp_path / "home") as home:
+        terminal = home.terminal("add", str(source), size=(15, 40))
+        for _ in range(20):
+            shown = terminal.until("> ")
+            if "[V]iew" in shown:
+                break
+            assert "[A]pprove" not in shown, "what is approved must have been on screen"
+            terminal.type("m")
+        assert "[A]pprove" in shown
+        terminal.type("\x03")
+        assert terminal.end() == INTERRUPTED
+        assert max(map(len, terminal.screen.splitlines())) <= 40 + len("\x1b[?2004h")
+        assert home.json("installed") == {"packages": [], "invalid": []}
+        assert home.json("installed", "--history")["changes"] == []
+        assert not (home.folder / "data" / "packages").exists()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandHome]:
+    with command_home(tmp_path / "home") as home:
+        monkeypatch.setenv("AILERON_TUI_HOME", str(home.folder))
+        yield home
+
+
+@pytest.mark.parametrize("words", [["add", "."], ["update"], ["remove", "mail"]])
+def test_only_a_person_at_a_terminal_can_consent(
+    here: CommandHome, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert here
+    assert main(words) == FAILED
+    assert "this needs a terminal" in capsys.readouterr().err
+
+
+def test_nothing_installed_is_said(here: CommandHome, capsys: pytest.CaptureFixture[str]) -> None:
+    assert here
+    assert main(["installed"]) == OK
+    assert "nothing is installed" in capsys.readouterr().out
+
+
+def test_what_is_not_there_is_said(
+    here: CommandHome, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert here
+    monkeypatch.setattr("aileron_tui.cli.consent_question.check_terminal", lambda: None)
+    for words, code, text in (
+        (["update", "nothing"], NOT_FOUND, "there is no installed package named nothing"),
+        (["remove", "nothing"], NOT_FOUND, "there is no installed package named nothing"),
+        (["add", "/no/such/folder"], FAILED, "there is no such file or folder"),
+        (["add", "http://127.0.0.1/x.tar.gz"], FAILED, "only https addresses are allowed"),
+    ):
+        assert main(words) == code
+        assert text in capsys.readouterr().err
+    assert main(["update"]) == OK
+    assert "nothing is installed" in capsys.readouterr().out
