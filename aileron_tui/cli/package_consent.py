@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from aileron_tui.cli import consent_question, consent_text, source_options
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import DENIED, OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import counted, print_json, print_lines, write
 from aileron_tui.cli.security_key_prompt import touch
 from aileron_tui.core.jsontext import Json
