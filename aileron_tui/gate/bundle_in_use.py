@@ -43,6 +43,8 @@ class BundleInUse:
 
     def load(self) -> InstalledBundle:
         """Loads the bundle. The first time is slow, because modules are compiled."""
+        for unknown in self._unknown_connectors():
+            log.error("the configuration has an unknown name: %s", inline(unknown))
         if not self._setup.packages:
             return install(self._setup.manifests, self._settings, *self._setup.more_manifests)
         state, installed = self.state(), installed_packages(self._setup.data, self._packages)
@@ -67,7 +69,7 @@ class BundleInUse:
             return f"{count} installed package{'' if count == 1 else 's'}"
         return ", ".join(map(str, (self._setup.manifests, *self._setup.more_manifests)))
 
-    def unknown_connectors(self) -> tuple[str, ...]:
+    def _unknown_connectors(self) -> tuple[str, ...]:
         """What is wrong with the names of connectors in the configuration, in words."""
         config, installed = self._setup.config, installed_packages(self._setup.data, self._packages)
         if not config.connectors:

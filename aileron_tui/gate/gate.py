@@ -137,8 +137,6 @@ class Gate:
             self._bundle = BundleInUse(setup, settings)
             self._bundle.note(state.reader)
             state.installed = await asyncio.to_thread(self._bundle.load)
-            if unknown := await asyncio.to_thread(self._bundle.unknown_connectors):
-                raise AileronError("the configuration names a connector that is not known", "; ".join(unknown))
             started: JsonObject = {"instance": self.instance, "version": __version__, "boot": state.boot_clock.boot}
             await state.recorder.record(EntryDraft(EntryKind.STARTED, started))
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
