@@ -14,7 +14,9 @@ from aileron_tui.core.findings import Severity
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.package_grant import ConnectorGrant
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
+from aileron_tui.packages.found_sources import FoundSource, found_sources
 from aileron_tui.packages.installed import InstalledPackage, InstalledPackages, installed_content
 from aileron_tui.packages.publishers import connector_publisher
 from aileron_tui.sandbox.connector_package import PackageError, PublisherKeyring, load_keyring
@@ -41,16 +43,30 @@ def run(options: argparse.Namespace) -> int:
     known, keyring = package_consent.installed(), load_keyring(paths().keyring)
     problems = _problems(known)
     rows = [_described(package, keyring, problems.get(package.known.grant.name, [])) for package in known.packages]
+    found = _found(known)
     if options.json:
-        print_json({"packages": [*rows], "invalid": [*known.invalid]})
+        print_json({"packages": [*rows], "invalid": [*known.invalid], "found": [_source(each) for each in found]})
     elif not rows:
         print_lines("nothing is installed", "  Install something with `aileron-tui add SOURCE`.")
     for package, row in zip(known.packages, rows, strict=True):
         if not options.json:
             print_lines(*_lines(package, row))
+    if not options.json:
+        lines = [(f"! {inline(each.words)}", f"  {inline(each.fix)}") for each in found if each.fix]
+        print_lines(*(line for pair in lines for line in pair))
     if known.invalid and not options.json:
         print_lines(*(f"! ignored {inline(line)}" for line in known.invalid))
     return FAILED if known.invalid or any(row["problems"] for row in rows) else OK
+
+
+def _found(known: InstalledPackages) -> tuple[FoundSource, ...]:
+    """Folders with packages that may not have been approved."""
+    here = paths()
+    return found_sources(load_config(here.config).manifests, here.config.parent, known)
+
+
+def _source(source: FoundSource) -> JsonObject:
+    return {"folder": str(source.folder), "not_approved": [*source.new], "problem": source.problem}
 
 
 def _problems(known: InstalledPackages) -> dict[str, list[str]]:
