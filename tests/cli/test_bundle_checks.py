@@ -68,7 +68,7 @@ def test_what_is_found_and_not_approved_is_said_everywhere(
     configure(home, f'manifests = ["{folder}"]\n')
     status, words, fix = checks()["found"]
     assert status == "warn"
-    assert "nobody approved" in words
+    assert "nobody has approved" in words
     assert f"aileron-tui add {folder}" in fix
     capsys.readouterr()
     assert cli.main(["installed"]) == OK

@@ -32,7 +32,7 @@ def test_a_home_is_found_until_everything_in_it_was_approved(aileron: Path, tmp_
     assert found.new[0] == AUTHORITY
     assert set(ACTIONS) < set(found.new)
     assert found.words.startswith(
-        f"the Aileron home {aileron} has what nobody approved, so it is not used: {AUTHORITY}"
+        f"the Aileron home {aileron} contains what nobody has approved, so it is not used: {AUTHORITY}"
     )
     assert found.words.endswith("and 1 more")
     assert found.fix == f"Look at it and approve it with `aileron-tui add {aileron}`."
