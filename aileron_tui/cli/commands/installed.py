@@ -38,7 +38,9 @@ def run(options: argparse.Namespace) -> int:
     if options.history:
         _print_history(as_json=options.json)
         return OK
-    known, keyring = package_consent.installed(), load_keyring(paths().keyring)
+    with local_reader(gate_ledger(), indexed=True) as reader:
+        known = package_consent.installed(reader)
+    keyring = load_keyring(paths().keyring)
     problems = _problems(known)
     rows = [_described(package, keyring, problems.get(package.known.grant.name, [])) for package in known.packages]
     if options.json:
