@@ -4,7 +4,9 @@ A folder that was named is used as it is. Otherwise the gate uses what is instal
 program if no action is.
 """
 
-from aileron_tui.gate.gate_state import GateSetup, log
+from dataclasses import replace
+
+from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.installed_bundle import FolderState, InstalledBundle, folder_state, install, install_content
 from aileron_tui.ledger.store import LedgerView
 from aileron_tui.packages.installed import installed_content, installed_packages
@@ -14,49 +16,70 @@ from aileron_tui.signing.packages import Packages
 
 
 class BundleInUse:
-    """Loads the bundle of a gate, and notices when it changes. `note` is for its event loop, the rest may block."""
+    """Loads the bundle of a gate, and notices when it changes.
+
+    `note` and `is_current` are for the event loop, because they read the ledger; the rest may block.
+    """
 
     def __init__(self, setup: GateSetup, settings: SandboxSettings) -> None:
         self._setup = setup
         self._settings = settings
         self._store = PackageStore(setup.data)
-        self._packages = Packages()
-        self._change = -1
+        self._seen = (-1, -1)
+        self._known = (0, Packages())  # counts the changes
 
     def note(self, ledger: LedgerView) -> None:
-        """Reads from the ledger what is installed, if that has changed."""
+        """Reads from the ledger what is installed, if that may have changed."""
         if not self._setup.packages:
             return
-        marks = max(ledger.last_package_change(), ledger.last_key_change())
-        if marks != self._change:
-            self._packages, self._change = Packages.of(ledger), marks
+        marks = (ledger.last_package_change(), ledger.last_key_change())
+        if marks != self._seen:
+            found = Packages.of(ledger)
+            count, before = self._known
+            if (found, found.invalid) != (before, before.invalid):
+                self._known = (count + 1, found)
+            self._seen = marks
+
+    def is_current(self, ledger: LedgerView, loaded: InstalledBundle) -> bool:
+        """Whether what was loaded is still what the ledger says is installed."""
+        if not self._setup.packages:
+            return True
+        self.note(ledger)
+        return loaded.folder_state[:1] == _first(self._known[0])
 
     def state(self) -> FolderState:
         """The state of everything that the bundle is made of."""
         if not self._setup.packages:
             return folder_state(self._setup.manifests)
-        changed = (("", self._change, 0), *folder_state(self._store.root / "sha256"))
-        return changed if self._packages else (*changed, *folder_state(self._setup.manifests))
+        return self._state(*self._known)
+
+    def _state(self, count: int, packages: Packages) -> FolderState:
+        files = folder_state(self._store.root / "sha256")
+        has_actions = any(known.grant.actions for known in packages.values())
+        return (*_first(count), *files, *(() if has_actions else folder_state(self._setup.manifests)))
 
     def load(self) -> InstalledBundle:
         """Loads the bundle. The first time is slow, because modules are compiled."""
         if not self._setup.packages:
             return install(self._setup.manifests, self._settings)
-        state, installed = self.state(), installed_packages(self._setup.data, self._packages)
+        count, packages = self._known
+        state, installed = self._state(count, packages), installed_packages(self._setup.data, packages)
         content = installed_content(installed)
         if installed.has_actions:
             return install_content(content.bundle, content.connectors, self._settings, state)
-        for finding in content.bundle.findings:
-            log.warning("%s: %s", finding.file, finding.message)
-        loaded = install(self._setup.manifests, self._settings)
-        return InstalledBundle(
-            loaded.actions, loaded.connectors, loaded.findings, loaded.failures, loaded.sandbox, state
-        )
+        samples = install(self._setup.manifests, self._settings)
+        return replace(samples, findings=(*content.bundle.findings, *samples.findings), folder_state=state)
 
     @property
     def words(self) -> str:
         """Where the bundle comes from."""
-        if any(known.grant.actions for known in self._packages.values()):
-            count = len(self._packages)
+        packages = self._known[1]
+        if any(known.grant.actions for known in packages.values()):
+            count = len(packages)
             return f"{count} installed package{'' if count == 1 else 's'}"
         return str(self._setup.manifests)
+
+
+def _first(count: int) -> FolderState:
+    """The part of a state that changes with what is installed."""
+    return (("", count, 0),)
