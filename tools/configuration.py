@@ -31,7 +31,8 @@ def document() -> str:
 
 
 def _section(table: ConfigTable) -> Iterator[str]:
-    yield f"\n## `{table.header}`\n\n{table.meaning}\n\n```toml\n{table.header}\n"
+    heading = f"`{table.header}`" if table.header else "At the top"
+    yield f"\n## {heading}\n\n{table.meaning}\n\n```toml\n" + (f"{table.header}\n" if table.header else "")
     yield from (f"{key.name} = {key.example}\n" for key in table.keys if key.example)
     yield "```\n\n| key | type | default | meaning |\n|---|---|---|---|\n"
     yield from (f"| `{key.name}` | {_TYPES[key.type]} | {_default(key)} | {_meaning(key)} |\n" for key in table.keys)

@@ -10,6 +10,8 @@ actions is optional.
 import errno
 import os
 import stat
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
 from aileron_tui.core.findings import Finding
@@ -20,25 +22,35 @@ ACTION_FILE: Final = "action.md"
 CONNECTOR_FILE: Final = "manifest.toml"
 MODULE_FILE: Final = "connector.wasm"
 SIGNATURE_FILE: Final = "signature.sig"
+STATE_FILE: Final = "action-state.json"
 STORE: Final = ("store", "connectors", "sha256")
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorFiles:
-    """The files of one connector; `module` and `signature` are "" if there is none."""
+    """The files of one connector; `module` and `signature` are "" if there is none.
+
+    `stored` is the hash that the store of an Aileron home has it under, "" elsewhere.
+    """
 
     manifest: str
     module: str = ""
     signature: str = ""
+    stored: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BundleFiles:
-    """The files of a bundle; `suite` is "" if there is none."""
+    """The files of a bundle; `suite` is "" if there is none, and so is `state`, which says what is switched off."""
 
     actions: tuple[str, ...] = ()
     connectors: tuple[ConnectorFiles, ...] = ()
     suite: str = ""
+    state: str = ""
+
+    def pinned_connectors(self, pins: Collection[str]) -> tuple[ConnectorFiles, ...]:
+        """The connectors, without those in a store that no action pins: it keeps every version it ever had."""
+        return tuple(connector for connector in self.connectors if not connector.stored or connector.stored in pins)
 
 
 def find_files(root: str, unreadable: list[Finding]) -> BundleFiles:
@@ -46,7 +58,8 @@ def find_files(root: str, unreadable: list[Finding]) -> BundleFiles:
     files, folders = list_folder(root, unreadable)
     actions = _actions(root, files, folders, unreadable)
     suite = f"{root}/{SUITE_FILE}" if SUITE_FILE in (*files, *folders) else ""
-    return BundleFiles(tuple(actions), tuple(_connectors(root, files, folders, unreadable)), suite)
+    state = f"{root}/{STATE_FILE}" if STATE_FILE in files else ""
+    return BundleFiles(tuple(actions), tuple(_connectors(root, files, folders, unreadable)), suite, state)
 
 
 def _actions(root: str, files: list[str], folders: list[str], unreadable: list[Finding]) -> list[str]:
@@ -62,11 +75,17 @@ def _connectors(root: str, files: list[str], folders: list[str], unreadable: lis
     homes = [root] if CONNECTOR_FILE in files else []
     if "connectors" in folders:
         homes += [f"{root}/connectors/{name}" for name in list_folder(f"{root}/connectors", unreadable)[1]]
-    store = "/".join((root, *STORE))
-    if STORE[0] in folders:
-        homes += [f"{store}/{name}" for name in list_folder(store, unreadable)[1]]
     found = [connector for home in homes if (connector := _connector(home, unreadable))]
+    if STORE[0] in folders:
+        found += _stored("/".join((root, *STORE)), unreadable)
     return found + _repository_connector(root, folders, unreadable)
+
+
+def _stored(store: str, unreadable: list[Finding]) -> list[ConnectorFiles]:
+    """The connectors in the store of an Aileron home, each in a folder named after its hash."""
+    names = list_folder(store, unreadable)[1]
+    found = [(name, _connector(f"{store}/{name}", unreadable)) for name in names]
+    return [replace(connector, stored=f"sha256:{name.lower()}") for name, connector in found if connector]
 
 
 def _connector(folder: str, unreadable: list[Finding]) -> ConnectorFiles | None:

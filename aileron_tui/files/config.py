@@ -244,6 +244,18 @@ class WebhookConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class BundleConfig:
+    """Folders with actions and connectors of your own, written before the first table."""
+
+    manifests: tuple[str, ...] = key(
+        (),
+        "Full paths of bundles or of connectors' repositories. What is in them is used once it was approved with "
+        "`aileron-tui add`; until then the gate, `installed` and `doctor` say that it is there.",
+        '["~/aileron-connector-google"]',
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration; every part has a default."""
 
@@ -255,3 +267,4 @@ class Config:
     surfaces: SurfacesConfig = field(default_factory=SurfacesConfig)
     notifications: NotificationConfig = field(default_factory=NotificationConfig)
     webhook: WebhookConfig = field(default_factory=WebhookConfig)
+    manifests: tuple[Path, ...] = ()

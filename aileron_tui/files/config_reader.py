@@ -68,9 +68,28 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
     rules = tuple(_rule(item, index, problems) for index, item in enumerate(table.get("risk", ())))
     connectors = {name: _settings(name, item, problems) for name, item in table.get("connectors", {}).items()}
     sources = _sources(table.get("sources", []), problems)
+    manifests = _manifests(table.get("manifests", []), problems)
     return Config(
-        Policy(**policy), rules, connectors, ConsoleConfig(**console), sources, surfaces, notifications, webhook
+        Policy(**policy),
+        rules,
+        connectors,
+        ConsoleConfig(**console),
+        sources,
+        surfaces,
+        notifications,
+        webhook,
+        manifests,
     )
+
+
+def _manifests(folders: list[str], problems: Problems) -> tuple[Path, ...]:
+    for index, folder in enumerate(folders):
+        if not folder.startswith(("/", "~/")):
+            fix = 'Write a path such as manifests = ["~/aileron-connector-google"].'
+            problems.add(("manifests", index), "manifests", f'"{folder}" is not a full path', fix)
+        elif folder in folders[:index]:
+            problems.add(("manifests", index), "manifests", f'"{folder}" is listed twice', "Remove one of them.")
+    return tuple(Path(folder).expanduser() for folder in folders)
 
 
 def _surfaces(table: dict[str, Any], problems: Problems) -> SurfacesConfig:

@@ -18,6 +18,7 @@ from aileron_tui.core.toml_schema import (
 )
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import (
+    BundleConfig,
     ConnectorSettings,
     ConsoleConfig,
     CredentialSource,
@@ -80,7 +81,7 @@ class ConfigKey:
 
 @dataclass(frozen=True, slots=True)
 class ConfigTable:
-    """One table: its header as written in the file, and the class that defines its keys."""
+    """One table: its header as written in the file, "" for the keys before the first one, and its definition."""
 
     header: str
     definition: type
@@ -97,6 +98,7 @@ class ConfigTable:
 
 
 TABLES: Final = (
+    ConfigTable("", BundleConfig),
     ConfigTable("[policy]", Policy),
     ConfigTable("[console]", ConsoleConfig),
     ConfigTable("[surfaces]", SurfacesConfig),
@@ -163,6 +165,7 @@ def _schema(definition: type) -> Fields:
 
 
 SCHEMA: Final[Fields] = {
+    **_schema(BundleConfig),
     "policy": TableSchema(_schema(Policy)),
     "console": TableSchema(_schema(ConsoleConfig)),
     "surfaces": TableSchema(_schema(SurfacesConfig)),

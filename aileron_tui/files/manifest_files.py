@@ -3,20 +3,23 @@
 import hashlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Final, TypeVar
 
 from aileron_tui.core.action import Action, read_action
 from aileron_tui.core.bundle import Bundle, BundledConnector, check_bundle
 from aileron_tui.core.connector import read_connector
-from aileron_tui.core.findings import Finding, Problems, Reading, TomlSource
+from aileron_tui.core.findings import Finding, Problems, Reading, Severity, TomlSource
+from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.core.suite import Suite, read_suite
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.bundle_layout import (
     MODULE_FILE,
     SUITE_FILE,
+    BundleFiles,
     ConnectorFiles,
     find_files,
     is_file,
@@ -36,12 +39,16 @@ class UnreadableFile(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """All manifests of a folder, valid or not, and findings for the folders that could not be read."""
+    """All manifests of a folder, valid or not, and findings for the folders that could not be read.
+
+    `disabled` has the actions that are switched off in an Aileron home.
+    """
 
     actions: tuple[Reading[Action], ...] = ()
     packages: tuple[BundledConnector, ...] = ()
     suite: Reading[Suite] | None = None
     unreadable: tuple[Finding, ...] = ()
+    disabled: frozenset[str] = frozenset()
 
     @property
     def count(self) -> int:
@@ -52,12 +59,30 @@ class Manifests:
         """Returns the bundle with all findings: of folders, of the suite, then of each file."""
         bundle = check_bundle(self.actions, self.packages)
         before = (*self.unreadable, *self.suite.findings) if self.suite else self.unreadable
-        return replace(bundle, findings=(*before, *bundle.findings))
+        actions = {name: action for name, action in bundle.actions.items() if name not in self.disabled}
+        return replace(bundle, actions=actions, findings=(*before, *bundle.findings))
+
+    def beside(self, other: "Manifests") -> "Manifests":
+        """These manifests and those of another folder, to be loaded together."""
+        suites = [suite.findings for suite in (self.suite, other.suite) if suite]
+        findings = [finding for found in suites for finding in found]
+        return Manifests(
+            (*self.actions, *other.actions),
+            (*self.packages, *other.packages),
+            None,
+            (*self.unreadable, *other.unreadable, *findings),
+            self.disabled | other.disabled,
+        )
 
 
-def load_bundle(folder: Path) -> Bundle:
-    """Returns the bundle in a folder. A missing folder gives an empty bundle; a bad file gives a finding."""
-    return read_folder(folder).bundle()
+def load_bundle(*folders: Path) -> Bundle:
+    """Returns the bundle in a folder or in several. A missing folder has nothing in it; a bad file gives a finding."""
+    return read_folders(folders).bundle()
+
+
+def read_folders(folders: Sequence[Path]) -> Manifests:
+    """Reads the manifests of several folders, which are loaded together."""
+    return reduce(Manifests.beside, map(read_folder, folders))
 
 
 def read_folder(folder: Path) -> Manifests:
@@ -70,10 +95,43 @@ def read_folder(folder: Path) -> Manifests:
     if suite and suite.value:
         suite, extra = resolve_paths(suite, suite.value, root, actions)
         actions += extra
-    packages = [_package(connector) for connector in files.connectors]
-    return Manifests(
-        tuple([read_manifest_file(file, read_action) for file in actions]), tuple(packages), suite, tuple(unreadable)
-    )
+    readings = tuple([read_manifest_file(file, read_action) for file in actions])
+    packages = [_package(connector, unreadable) for connector in files.pinned_connectors(pins_of(readings))]
+    disabled = disabled_actions(files, readings, unreadable)
+    return Manifests(readings, tuple(packages), suite, tuple(unreadable), disabled)
+
+
+def connector_names(*folders: Path) -> frozenset[str]:
+    """The names of the connectors in bundle folders, whether they were built or not."""
+    manifests = [files.manifest for folder in folders for files in find_files(str(folder), []).connectors]
+    readings = [read_manifest_file(manifest, read_connector) for manifest in manifests]
+    return frozenset(reading.value.name for reading in readings if reading.value)
+
+
+def pins_of(actions: Iterable[Reading[Action]]) -> frozenset[str]:
+    """The hashes that actions pin."""
+    found = (requirement for reading in actions if reading.value for requirement in reading.value.requires)
+    return frozenset(requirement.hash.lower() for requirement in found)
+
+
+def disabled_actions(files: BundleFiles, actions: Sequence[Reading[Action]], findings: list[Finding]) -> frozenset[str]:
+    """The actions that are switched off in an Aileron home; all of them if the file that says so cannot be read."""
+    if not files.state:
+        return frozenset()
+    names = [(reading.value.name, reading.source.file) for reading in actions if reading.value]
+    try:
+        states = read_object(read_file(files.state))
+    except (UnreadableFile, JsonError) as error:
+        fix = "Correct the file, or remove it to enable every action."
+        findings.append(Finding("action-state", f"cannot read which actions are enabled: {error}", fix, files.state))
+        return frozenset(name for name, _ in names)
+    disabled = {name for name, state in states.items() if isinstance(state, dict) and state.get("enabled") is False}
+    for name, file in names:
+        if name in disabled:
+            fix = f"Enable it in {files.state} if you want to use it."
+            message = f'action "{name}" is disabled'
+            findings.append(Finding("action-disabled", message, fix, file, severity=Severity.WARNING))
+    return frozenset(disabled)
 
 
 def read_file(file: str, limit: int = LARGEST_MANIFEST) -> bytes:
@@ -114,7 +172,7 @@ def read_manifest(file: str) -> Manifests:
     if path.name == SUITE_FILE:
         return Manifests(suite=_suite(file))
     if path.suffix == ".toml":
-        return Manifests(packages=(_package(ConnectorFiles(file, str(path.parent / MODULE_FILE))),))
+        return Manifests(packages=(_package(ConnectorFiles(file, str(path.parent / MODULE_FILE)), []),))
     return Manifests(actions=(read_manifest_file(file, read_action),))
 
 
@@ -151,8 +209,12 @@ def resolve_paths(
     return replace(reading, findings=(*reading.findings, *problems.findings(reading.source))), extra
 
 
-def _package(files: ConnectorFiles) -> BundledConnector:
-    return BundledConnector(read_manifest_file(files.manifest, read_connector), _hash(files))
+def _package(files: ConnectorFiles, findings: list[Finding]) -> BundledConnector:
+    package = BundledConnector(read_manifest_file(files.manifest, read_connector), _hash(files))
+    if files.stored and package.hash != files.stored:
+        message = f"the connector was changed in the store: its hash is {package.hash or 'unknown'}"
+        findings.append(Finding("store-changed", message, "Install it again.", files.manifest))
+    return package
 
 
 def _hash(files: ConnectorFiles) -> str:

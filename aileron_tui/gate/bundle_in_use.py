@@ -6,9 +6,12 @@ program if no action is.
 
 from dataclasses import replace
 
-from aileron_tui.gate.gate_state import GateSetup
+from aileron_tui.core.visible_text import inline
+from aileron_tui.files.paths import paths
+from aileron_tui.gate.gate_state import GateSetup, log
 from aileron_tui.gate.installed_bundle import FolderState, InstalledBundle, folder_state, install, install_content
 from aileron_tui.ledger.store import LedgerView
+from aileron_tui.packages.found_sources import found_sources, known_connectors, unknown_names
 from aileron_tui.packages.installed import installed_content, installed_packages
 from aileron_tui.packages.store import PackageStore
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -50,7 +53,7 @@ class BundleInUse:
     def state(self) -> FolderState:
         """The state of everything that the bundle is made of."""
         if not self._setup.packages:
-            return folder_state(self._setup.manifests)
+            return folder_state(self._setup.manifests, *self._setup.more_manifests)
         return self._state(*self._known)
 
     def _state(self, count: int, packages: Packages) -> FolderState:
@@ -60,11 +63,16 @@ class BundleInUse:
 
     def load(self) -> InstalledBundle:
         """Loads the bundle. The first time is slow, because modules are compiled."""
+        for unknown in self._unknown_connectors():
+            log.error("the configuration has an unknown name: %s", inline(unknown))
         if not self._setup.packages:
-            return install(self._setup.manifests, self._settings)
+            return install(self._setup.manifests, self._settings, *self._setup.more_manifests)
         count, packages = self._known
         state, installed = self._state(count, packages), installed_packages(self._setup.data, packages)
         content = installed_content(installed)
+        for source in found_sources(self._setup.config.manifests, paths().config.parent, installed):
+            if source.problem or source.new:
+                log.warning("%s", inline(f"{source.words}. {source.fix}"))
         if installed.has_actions:
             return install_content(content.bundle, content.connectors, self._settings, state)
         samples = install(self._setup.manifests, self._settings)
@@ -77,7 +85,16 @@ class BundleInUse:
         if any(known.grant.actions for known in packages.values()):
             count = len(packages)
             return f"{count} installed package{'' if count == 1 else 's'}"
-        return str(self._setup.manifests)
+        return ", ".join(map(str, (self._setup.manifests, *self._setup.more_manifests)))
+
+    def _unknown_connectors(self) -> tuple[str, ...]:
+        """What is wrong with the names of connectors in the configuration, in words."""
+        config = self._setup.config
+        if not config.connectors:
+            return ()
+        installed = installed_packages(self._setup.data, self._known[1])
+        known = known_connectors(installed, (*self._setup.more_manifests, self._setup.manifests, *config.manifests))
+        return unknown_names(config.connectors, known)
 
 
 def _first(count: int) -> FolderState:

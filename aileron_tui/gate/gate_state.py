@@ -99,7 +99,10 @@ class GateLimits:
 
 @dataclass(frozen=True)
 class GateSetup:
-    """The configuration of a gate. With `packages`, it uses what is installed, and `manifests` if no action is."""
+    """The configuration of a gate. With `packages`, it uses what is installed, and `manifests` if no action is.
+
+    `more_manifests` are loaded together with `manifests`.
+    """
 
     data: Path
     manifests: Path
@@ -108,6 +111,7 @@ class GateSetup:
     limits: GateLimits = field(default_factory=GateLimits)
     keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
     packages: bool = False
+    more_manifests: tuple[Path, ...] = ()
 
 
 class Alerting(Protocol):

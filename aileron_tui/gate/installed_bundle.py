@@ -52,10 +52,11 @@ class InstalledBundle:
         return listing | {"load_errors": errors} if errors else listing
 
 
-def install(folder: Path, settings: SandboxSettings) -> InstalledBundle:
-    """Reads a bundle folder and loads its connectors. The first time is slow, because modules are compiled."""
-    state = folder_state(folder)
-    return install_content(load_bundle(folder), read_packages(folder), settings, state)
+def install(folder: Path, settings: SandboxSettings, *more: Path) -> InstalledBundle:
+    """Reads a bundle folder, or several together, and loads its connectors. The first time compiles modules, slowly."""
+    folders = (folder, *more)
+    state = folder_state(*folders)
+    return install_content(load_bundle(*folders), read_packages(*folders), settings, state)
 
 
 def install_content(
@@ -70,9 +71,9 @@ def install_content(
     return InstalledBundle(bundle.actions, refs, bundle.findings, failures, sandbox, state)
 
 
-def folder_state(folder: Path) -> FolderState:
-    """Returns the names, times and sizes of all files in a bundle folder, to detect changes."""
-    return tuple(sorted(_file_states(folder)))
+def folder_state(*folders: Path) -> FolderState:
+    """Returns the names, times and sizes of all files in bundle folders, to detect changes."""
+    return tuple(sorted({state for folder in folders for state in _file_states(folder)}))
 
 
 def _file_states(folder: Path) -> Iterator[tuple[str, int, int]]:

@@ -53,7 +53,7 @@ def own_folders(setup: GateSetup) -> tuple[Path, ...]:
     """The files and folders of this program: those that the gate uses and those of the user, without links."""
     here = paths()
     of_user = (here.config, here.keyring, here.policies, here.data, here.keys, here.cache)
-    own = (setup.data, setup.manifests, setup.cache or here.cache, *of_user)
+    own = (setup.data, setup.manifests, *setup.more_manifests, setup.cache or here.cache, *of_user)
     return tuple(dict.fromkeys(spelled for file in own for spelled in (file.absolute(), file.resolve())))
 
 

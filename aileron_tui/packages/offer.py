@@ -24,7 +24,7 @@ from aileron_tui.files.bundle_layout import (
     find_files,
     is_file,
 )
-from aileron_tui.files.manifest_files import UnreadableFile, read_file, resolve_paths
+from aileron_tui.files.manifest_files import UnreadableFile, disabled_actions, pins_of, read_file, resolve_paths
 from aileron_tui.packages.archive import LARGEST_ARCHIVE, ArchivedAction, read_archive
 from aileron_tui.packages.download import DownloadRules, Progress, download
 from aileron_tui.packages.release_address import (
@@ -151,6 +151,7 @@ class _Reading:
         self._packages: list[tuple[Reading[Connector], ConnectorPackage | None]] = []
         self._suite: Reading[Suite] | None = None
         self._whole = False
+        self._disabled: frozenset[str] = frozenset()
 
     def folder(self, root: str) -> None:
         """Reads a bundle or a repository."""
@@ -161,7 +162,9 @@ class _Reading:
             actions += self._read_suite(files.suite, root, actions)
         for file in actions:
             self._action_file(file)
-        for connector in files.connectors:
+        readings = [reading for reading, *_ in self._actions]
+        self._disabled = disabled_actions(files, readings, self.unreadable)
+        for connector in files.pinned_connectors(pins_of(readings)):
             self._connector_files(connector)
 
     def suite_file(self, path: Path) -> None:
@@ -221,7 +224,7 @@ class _Reading:
             tuple(
                 OfferedAction(data, reading.value, signature)
                 for reading, data, signature in self._actions
-                if reading.value and reading.source.file not in wrong
+                if reading.value and reading.value.name not in self._disabled and reading.source.file not in wrong
             ),
             self._suite.value if self._suite else None,
             tuple(findings),

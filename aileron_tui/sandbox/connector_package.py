@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.core.action import Requirement
+from aileron_tui.core.action import Requirement, read_action
 from aileron_tui.core.connector import Connector, read_connector
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonError, read_object
@@ -22,7 +22,7 @@ from aileron_tui.files.bundle_layout import (
     find_files,
     is_file,
 )
-from aileron_tui.files.manifest_files import LARGEST_MODULE, UnreadableFile, read_file
+from aileron_tui.files.manifest_files import LARGEST_MODULE, UnreadableFile, pins_of, read_file, read_manifest_file
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 
 _SIGNATURE_SIZE: Final = 64
@@ -132,16 +132,20 @@ def read_package_files(files: ConnectorFiles) -> ConnectorPackage:
     return ConnectorPackage(wasm, manifest, signature)
 
 
-def read_packages(bundle: Path) -> dict[str, ConnectorPackage]:
-    """Reads the packages of a bundle folder, by connector name; skips connectors without a module."""
+def read_packages(*bundles: Path) -> dict[str, ConnectorPackage]:
+    """Reads the packages of bundle folders, by connector name; skips connectors without a module."""
     packages: dict[str, ConnectorPackage] = {}
-    for files in find_files(str(bundle), []).connectors:
-        if not files.module:
-            continue
-        package = read_package_files(files)
-        connector = read_connector(package.manifest, files.manifest).value
-        if connector is not None:
-            packages[connector.name] = package
+    for bundle in bundles:
+        found = find_files(str(bundle), [])
+        stored = any(files.stored for files in found.connectors)
+        pins = pins_of([read_manifest_file(file, read_action) for file in found.actions]) if stored else ()
+        for files in found.pinned_connectors(pins):
+            if not files.module:
+                continue
+            package = read_package_files(files)
+            connector = read_connector(package.manifest, files.manifest).value
+            if connector is not None:
+                packages.setdefault(connector.name, package)
     return packages
 
 

@@ -110,7 +110,7 @@ class StartedGate:
 
 @contextmanager
 def start_embedded_gate(
-    config: Config, manifests: Path | None = None, doors: Doors | None = None, page: MakePage | None = None
+    config: Config, manifests: Sequence[Path] = (), doors: Doors | None = None, page: MakePage | None = None
 ) -> Iterator[StartedGate]:
     """Runs a gate on the data of this home, on the usual port if it is free."""
     setup = gate_setup(config, manifests)
@@ -125,13 +125,15 @@ def start_embedded_gate(
         yield StartedGate(lambda: gate.found, log.lines)
 
 
-def gate_setup(config: Config, manifests: Path | None = None) -> GateSetup:
+def gate_setup(config: Config, manifests: Sequence[Path] = ()) -> GateSetup:
     """The setup of a gate on the data of this home; without a folder it serves what is installed, or the samples."""
-    here, folder = paths(), manifests or bundled("manifests")
-    if not folder.is_dir():
-        raise AileronError(f"no such folder: {folder}", hint="Choose another one with --manifests.")
+    here, (folder, *more) = paths(), manifests or (bundled("manifests"),)
+    for each in (folder, *more):
+        if not each.is_dir():
+            raise AileronError(f"no such folder: {each}", hint="Choose another one with --manifests.")
     data, cache = private_folder(here.data), private_folder(here.cache)
-    return GateSetup(data, folder, config, cache, keyring=load_keyring(here.keyring), packages=manifests is None)
+    keyring = load_keyring(here.keyring)
+    return GateSetup(data, folder, config, cache, keyring=keyring, packages=not manifests, more_manifests=tuple(more))
 
 
 class _LastLines(io.StringIO):

@@ -3,7 +3,7 @@
 import argparse
 
 from aileron_tui.cli import consent_question, package_consent
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.local_ledgers import gate_ledger
 

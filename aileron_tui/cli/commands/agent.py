@@ -6,8 +6,8 @@ from pathlib import Path
 from shlex import quote
 
 from aileron_tui.cli import confirmation
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_error, print_json, print_lines
 from aileron_tui.cli.source_options import unlocked_key
 from aileron_tui.core.agent_change import token_hash

@@ -39,7 +39,7 @@ class ConsoleOptions:
     url: str = ""
     token_file: Path | None = None
     standalone: bool = False
-    manifests: Path | None = None
+    manifests: Sequence[Path] = ()
     key: str = ""
     read_only: bool = False
     theme: str | None = None
@@ -53,7 +53,14 @@ def arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--url", default="", help="the daemon or gate to connect to")
     parser.add_argument("--token-file", metavar="FILE", type=Path, help="a file with the daemon's token")
     parser.add_argument("--standalone", action="store_true", help="run an embedded gate, whatever else is running")
-    parser.add_argument("--manifests", metavar="DIR", type=Path, help="run an embedded gate with these manifests")
+    parser.add_argument(
+        "--manifests",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="run an embedded gate with these manifests; can be given several times",
+    )
     parser.add_argument("--key", metavar="NAME", default="", help="the key to sign with; required if there are several")
     parser.add_argument("--read-only", action="store_true", help="show requests without answering them")
     parser.add_argument("--theme", choices=THEMES, help="the colour theme")
@@ -96,7 +103,7 @@ def _open(options: ConsoleOptions) -> int:
 
 def _source_options(options: ConsoleOptions) -> SourceOptions:
     """Where to connect. Manifests are for an embedded gate, so --manifests implies one."""
-    embedded = options.standalone or options.manifests is not None
+    embedded = options.standalone or bool(options.manifests)
     return SourceOptions(options.url, options.token_file, embedded)
 
 
@@ -161,7 +168,7 @@ def _operator_key(
 
 
 def _start_gate(
-    stack: ExitStack, choices: Sequence[SourceChoice], config: Config, manifests: Path | None
+    stack: ExitStack, choices: Sequence[SourceChoice], config: Config, manifests: Sequence[Path]
 ) -> tuple[list[SourceChoice], "StartedGate | None"]:
     """Starts the embedded gate if one was chosen, and puts the running gate in its place."""
     if not any(choice.kind == "embedded" for choice in choices):

@@ -44,7 +44,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--manifests",
         metavar="DIR",
         type=Path,
-        help="use exactly the manifests in this folder; default: what is installed",
+        action="append",
+        default=[],
+        help="use exactly the manifests in this folder; can be given several times; default: what is installed",
     )
     parser.add_argument("--key", metavar="NAME", default="", help="the key to sign with in this terminal")
     parser.add_argument("--log-json", action="store_true", help="write the log as JSON lines")

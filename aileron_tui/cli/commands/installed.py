@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Iterator
 
 from aileron_tui.cli import package_consent
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import FAILED, OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_json, print_lines
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.entry_chain import Entry

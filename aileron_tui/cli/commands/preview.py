@@ -7,8 +7,8 @@ import argparse
 import logging
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -33,18 +33,20 @@ from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.installed_bundle import sandbox_settings
-from aileron_tui.sandbox.connector_package import load_keyring, read_packages
+from aileron_tui.sandbox.connector_package import ConnectorPackage, load_keyring, read_packages
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
 
 TAKES_COMMAND: Final = True
+_INSTALLED: Final = "what is installed"
 
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """The manifests and the configuration for fetching a preview."""
+    """The actions, the connectors and the configuration for fetching a preview."""
 
-    manifests: Path
+    bundle: Bundle
+    packages: Mapping[str, ConnectorPackage]
     config: Config
 
 
@@ -52,7 +54,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("action", metavar="ACTION", help="the action to call, or the tool of an MCP server")
     action_inputs.arguments(parser)
-    parser.add_argument("--manifests", metavar="DIR", type=Path, help="the manifests; default: the bundled ones")
+    parser.add_argument(
+        "--manifests",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="the manifests; can be given several times; default: what is installed, or the samples",
+    )
     parser.add_argument("--demo", action="store_true", help="use the sample service and its credentials")
     parser.add_argument("--json", action="store_true", help="print the prompt, its digest and the preview as JSON")
     server = parser.add_argument_group(
@@ -71,13 +80,10 @@ def run(options: argparse.Namespace) -> int:
         from aileron_tui.cli import mcp_preview  # noqa: PLC0415  # only for tools
 
         return mcp_preview.run(options)
-    manifests: Path = options.manifests or bundled("manifests")
-    if not manifests.is_dir():
-        raise AileronError(f"no such folder: {manifests}", hint="Choose another one with --manifests.")
-    bundle = load_bundle(manifests)
-    action = bundle.actions.get(options.action)
+    own, where = _own_setup(options)
+    action = own.bundle.actions.get(options.action)
     if action is None:
-        return _unknown_action(options.action, bundle, manifests)
+        return _unknown_action(options.action, own.bundle, where)
     try:
         args = action_inputs.read_inputs(action.name, {field.name: field.type for field in action.inputs}, options)
         if invalid := input_errors(action.inputs, args):
@@ -85,9 +91,9 @@ def run(options: argparse.Namespace) -> int:
     except action_inputs.InvalidInputs as error:
         write_error(str(error))
         return USAGE
-    with _sample_setup(manifests) if options.demo else _own_setup(manifests) as setup:
+    with _sample_setup(_sample_folder(options)) if options.demo else nullcontext(own) as setup:
         # The manifests are changed to use the port of the sample service, so the action is read again.
-        action = load_bundle(setup.manifests).actions.get(action.name)
+        action = setup.bundle.actions.get(action.name)
         if action is None:
             detail, hint = "its manifest is not copied", "Arrange the folder like the bundled manifests."
             raise AileronError(f"cannot use {options.action} with the sample service", detail, hint)
@@ -101,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _prompt(setup: _Setup, action: Action, args: JsonObject) -> tuple[Prompt, PreviewOutcome | None]:
     settings = sandbox_settings(setup.config, private_folder(paths().cache), load_keyring(paths().keyring))
-    with Sandbox(read_packages(setup.manifests), settings) as sandbox:
+    with Sandbox(setup.packages, settings) as sandbox:
         call = sandbox.resolve(action, args)
         outcome = sandbox.preview(call) if action.gated else None
     prompt = Prompt(
@@ -118,9 +124,31 @@ def _prompt(setup: _Setup, action: Action, args: JsonObject) -> tuple[Prompt, Pr
     return prompt, outcome
 
 
-@contextmanager
-def _own_setup(manifests: Path) -> Iterator[_Setup]:
-    yield _Setup(manifests, load_config(paths().config))
+def _own_setup(options: argparse.Namespace) -> tuple[_Setup, str]:
+    """What would be used, and where it is: the folders that were named, or else what a gate uses."""
+    config = load_config(paths().config)
+    folders: list[Path] = options.manifests
+    if not folders and not options.demo:
+        from aileron_tui.cli.package_consent import installed  # noqa: PLC0415  # only without --manifests
+        from aileron_tui.packages.installed import installed_content  # noqa: PLC0415
+
+        known = installed()
+        if known.has_actions:
+            content = installed_content(known)
+            return _Setup(content.bundle, content.connectors, config), _INSTALLED
+    folders = folders or [bundled("manifests")]
+    for folder in folders:
+        if not folder.is_dir():
+            raise AileronError(f"no such folder: {folder}", hint="Choose another one with --manifests.")
+    where = ", ".join(map(str, folders))
+    return _Setup(load_bundle(*folders), read_packages(*folders), config), where
+
+
+def _sample_folder(options: argparse.Namespace) -> Path:
+    folders: list[Path] = options.manifests or [bundled("manifests")]
+    if len(folders) > 1:
+        raise AileronError("the sample service uses one folder of manifests", hint="Give --manifests once.")
+    return folders[0]
 
 
 @contextmanager
@@ -135,7 +163,8 @@ def _sample_setup(manifests: Path) -> Iterator[_Setup]:
         tempfile.TemporaryDirectory(prefix="aileron-tui-") as folder,
         sample_config() as config,
     ):
-        yield _Setup(materialise(Path(folder) / "manifests", service.port, manifests), config)
+        changed = materialise(Path(folder) / "manifests", service.port, manifests)
+        yield _Setup(load_bundle(changed), read_packages(changed), config)
 
 
 def _print(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) -> None:
@@ -160,11 +189,12 @@ def _print_document(action: Action, prompt: Prompt, outcome: PreviewOutcome | No
     print_json(document)
 
 
-def _unknown_action(name: str, bundle: Bundle, manifests: Path) -> int:
-    sys.stderr.write(f'error: no action "{inline(name)}" in {inline(str(manifests))}\n')
+def _unknown_action(name: str, bundle: Bundle, where: str) -> int:
+    sys.stderr.write(f'error: no action "{inline(name)}" in {inline(where)}\n')
     close = nearest(name, list(bundle.actions))
     if close:
         sys.stderr.write(f'  Did you mean "{inline(close)}"?\n')
     if any(finding.severity is Severity.ERROR for finding in bundle.findings):
-        sys.stderr.write(f"  Some manifests have errors. To see them, run: aileron-tui lint {inline(str(manifests))}\n")
+        command = "aileron-tui installed" if where == _INSTALLED else f"aileron-tui lint {inline(where)}"
+        sys.stderr.write(f"  Some manifests have errors. To see them, run: {command}\n")
     return NOT_FOUND

@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from aileron_tui.cli import consent_question, package_consent, source_options
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import DENIED, NOT_FOUND, OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import counted, print_error, print_json, print_lines, write
 from aileron_tui.cli.security_key_prompt import touch
 from aileron_tui.core.package_change import PackageRef

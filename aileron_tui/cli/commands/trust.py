@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from aileron_tui.cli import confirmation
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK, USAGE
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_error, print_json, print_lines, write, write_error
 from aileron_tui.cli.source_options import unlocked_key
 from aileron_tui.core.jsontext import Json

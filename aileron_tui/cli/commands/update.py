@@ -3,8 +3,8 @@
 import argparse
 
 from aileron_tui.cli import consent_question, package_consent
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_error, print_lines
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import inline

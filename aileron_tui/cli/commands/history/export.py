@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.core.history_csv import HistoryCsvWriter
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline

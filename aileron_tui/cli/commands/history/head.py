@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_json
 from aileron_tui.ledger.head import Head
 

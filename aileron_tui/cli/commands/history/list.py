@@ -5,9 +5,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.history.record_text import fields, rows
 from aileron_tui.cli.exit_codes import OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_json
 from aileron_tui.core.jsontext import Json
 from aileron_tui.ledger.history_filter import ALL, HistoryFilter

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.history.record_text import fields, outcome
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import columns, print_json, write
 from aileron_tui.core.alert_words import alert_words, recorded_alerts
 from aileron_tui.core.deadline_extension import extended_words

@@ -5,8 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import FAILED, OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import counted, print_json
 from aileron_tui.core.entry_chain import ChainFault, Damage
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object

@@ -3,8 +3,8 @@
 import argparse
 
 from aileron_tui.cli import confirmation
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_json, print_lines
 from aileron_tui.cli.source_options import unlocked_key
 from aileron_tui.core.rule_words import rule_words

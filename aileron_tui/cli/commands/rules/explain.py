@@ -2,9 +2,9 @@
 
 import argparse
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.rules.rule_text import rule_lines
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_json, print_lines, write_error
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord

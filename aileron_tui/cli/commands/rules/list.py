@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.rules.rule_text import rule_fields, rule_lines
 from aileron_tui.cli.exit_codes import OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_json, print_lines
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline

@@ -3,9 +3,9 @@
 import argparse
 from datetime import datetime, timedelta
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.rules.rule_text import replay_lines
 from aileron_tui.cli.exit_codes import OK, USAGE
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_json, print_lines, write_error
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object, with_canonical_numbers
 from aileron_tui.core.risk import RiskLevel

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from aileron_tui.cli.commands.history.ledger_reading import local_reader
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.core.agent_change import token_hash
 from aileron_tui.core.rule import Rule
 from aileron_tui.core.starter_rules import starter_rules, starter_tools
