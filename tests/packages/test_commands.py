@@ -256,7 +256,7 @@ def test_nothing_changes_after_ctrl_c_and_in_a_window_of_40_columns(tmp_path: Pa
         terminal.type("\x03")
         assert terminal.end() == INTERRUPTED
         assert max(map(len, terminal.screen.splitlines())) <= 40 + len("\x1b[?2004h")
-        assert home.json("installed") == {"packages": [], "invalid": []}
+        assert home.json("installed") == {"packages": [], "invalid": [], "not_used": []}
         assert home.json("installed", "--history")["changes"] == []
         assert not (home.folder / "data" / "packages").exists()
 
@@ -279,6 +279,17 @@ def test_only_a_person_at_a_terminal_can_consent(capsys: pytest.CaptureFixture[s
 def test_nothing_installed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["installed"]) == OK
     assert "nothing is installed" in capsys.readouterr().out
+
+
+def test_what_was_found_but_not_approved_is_said(
+    here: CommandHome, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = made_release(FIRST).write_bundle(tmp_path / "source")
+    (here.folder / "config.toml").write_text(f'manifests = ["{source}"]\n')
+    assert main(["installed"]) == OK
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "nobody approved, so it is not used" in printed
+    assert "aileron-tui add" in printed
 
 
 @pytest.mark.usefixtures("here")

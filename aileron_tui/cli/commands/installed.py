@@ -14,7 +14,9 @@ from aileron_tui.core.findings import Severity
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.package_grant import ConnectorGrant
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
+from aileron_tui.packages.found_sources import found_sources
 from aileron_tui.packages.installed import InstalledPackage, InstalledPackages, installed_content
 from aileron_tui.packages.publishers import connector_publisher
 from aileron_tui.sandbox.connector_package import PackageError, PublisherKeyring, load_keyring
@@ -41,17 +43,21 @@ def run(options: argparse.Namespace) -> int:
     with local_reader(gate_ledger(), indexed=True) as reader:
         known = package_consent.installed(reader)
     keyring = load_keyring(paths().keyring)
+    found = found_sources(load_config(paths().config).manifests, paths().config.parent, known)
+    unused = [source for source in found if source.new or source.problem]
     problems = _problems(known)
     rows = [_described(package, keyring, problems.get(package.known.grant.name, [])) for package in known.packages]
     if options.json:
-        print_json({"packages": [*rows], "invalid": [*known.invalid]})
+        not_used: list[Json] = [{"folder": str(source.folder), "new": [*source.new]} for source in unused]
+        print_json({"packages": [*rows], "invalid": [*known.invalid], "not_used": not_used})
     elif not rows:
         print_lines("nothing is installed", "  Install something with `aileron-tui add SOURCE`.")
     for package, row in zip(known.packages, rows, strict=True):
         if not options.json:
             print_lines(*_lines(package, row))
-    if known.invalid and not options.json:
+    if not options.json:
         print_lines(*(f"! ignored {inline(line)}" for line in known.invalid))
+        print_lines(*(f"! {inline(f'{source.words}. {source.fix}')}" for source in unused))
     return FAILED if known.invalid or any(row["problems"] for row in rows) else OK
 
 
