@@ -20,49 +20,67 @@ from aileron_tui.signing.packages import Packages
 
 
 class BundleInUse:
-    """Loads the bundle of a gate, and notices when it changes. `note` is for its event loop, the rest may block."""
+    """Loads the bundle of a gate, and notices when it changes.
+
+    `note` and `is_current` are for the event loop, because they read the ledger; the rest may block.
+    """
 
     def __init__(self, setup: GateSetup, settings: SandboxSettings) -> None:
         self._setup = setup
         self._settings = settings
         self._store = PackageStore(setup.data)
-        self._packages = Packages()
-        self._change = -1
+        self._seen = (-1, -1)
+        self._known = (0, Packages())  # counts the changes
 
     def note(self, ledger: LedgerView) -> None:
-        """Reads from the ledger what is installed, if that has changed."""
+        """Reads from the ledger what is installed, if that may have changed."""
         if not self._setup.packages:
             return
-        marks = max(ledger.last_package_change(), ledger.last_key_change())
-        if marks != self._change:
-            self._packages, self._change = Packages.of(ledger), marks
+        marks = (ledger.last_package_change(), ledger.last_key_change())
+        if marks != self._seen:
+            found = Packages.of(ledger)
+            count, before = self._known
+            if (found, found.invalid) != (before, before.invalid):
+                self._known = (count + 1, found)
+            self._seen = marks
+
+    def is_current(self, ledger: LedgerView, loaded: InstalledBundle) -> bool:
+        """Whether what was loaded is still what the ledger says is installed."""
+        if not self._setup.packages:
+            return True
+        self.note(ledger)
+        return loaded.folder_state[:1] == _first(self._known[0])
 
     def state(self) -> FolderState:
         """The state of everything that the bundle is made of."""
-        keyring = self._keyring_state()
         if not self._setup.packages:
-            return (*keyring, *folder_state(self._setup.manifests, *self._setup.more_manifests))
-        changed = (*keyring, ("", self._change, 0), *folder_state(self._store.root / "sha256"))
-        return changed if self._packages else (*changed, *folder_state(self._setup.manifests))
+            return (*self._keyring_state(), *folder_state(self._setup.manifests, *self._setup.more_manifests))
+        return self._state(*self._known)
+
+    def _state(self, count: int, packages: Packages) -> FolderState:
+        files = (*self._keyring_state(), *folder_state(self._store.root / "sha256"))
+        has_actions = any(known.grant.actions for known in packages.values())
+        return (*_first(count), *files, *(() if has_actions else folder_state(self._setup.manifests)))
 
     def load(self) -> InstalledBundle:
         """Loads the bundle. The first time is slow, because modules are compiled."""
         for unknown in self._unknown_connectors():
             log.error("the configuration has an unknown name: %s", inline(unknown))
-        state, settings = self.state(), self._settings_now()
         if not self._setup.packages:
+            state, settings = self.state(), self._settings_now()
             loaded = install(self._setup.manifests, settings, *self._setup.more_manifests)
             return replace(loaded, folder_state=state)
-        installed = installed_packages(self._setup.data, self._packages)
+        count, packages = self._known
+        state, installed = self._state(count, packages), installed_packages(self._setup.data, packages)
+        settings = self._settings_now()
         content = installed_content(installed)
         for source in found_sources(self._setup.config.manifests, paths().config.parent, installed):
             if source.problem or source.new:
                 log.warning("%s", inline(f"{source.words}. {source.fix}"))
         if installed.has_actions:
             return install_content(content.bundle, content.connectors, settings, state)
-        for finding in content.bundle.findings:
-            log.warning("%s: %s", finding.file, finding.message)
-        return replace(install(self._setup.manifests, settings), folder_state=state)
+        samples = install(self._setup.manifests, settings)
+        return replace(samples, findings=(*content.bundle.findings, *samples.findings), folder_state=state)
 
     def _settings_now(self) -> SandboxSettings:
         """The settings with the publishers that are trusted now. If they cannot be read, what was trusted stays."""
@@ -84,15 +102,22 @@ class BundleInUse:
     @property
     def words(self) -> str:
         """Where the bundle comes from."""
-        if any(known.grant.actions for known in self._packages.values()):
-            count = len(self._packages)
+        packages = self._known[1]
+        if any(known.grant.actions for known in packages.values()):
+            count = len(packages)
             return f"{count} installed package{'' if count == 1 else 's'}"
         return ", ".join(map(str, (self._setup.manifests, *self._setup.more_manifests)))
 
     def _unknown_connectors(self) -> tuple[str, ...]:
         """What is wrong with the names of connectors in the configuration, in words."""
-        config, installed = self._setup.config, installed_packages(self._setup.data, self._packages)
+        config = self._setup.config
         if not config.connectors or not self._setup.packages:
             return ()
+        installed = installed_packages(self._setup.data, self._known[1])
         known = known_connectors(installed, (*self._setup.more_manifests, self._setup.manifests, *config.manifests))
         return unknown_names(config.connectors, known)
+
+
+def _first(count: int) -> FolderState:
+    """The part of a state that changes with what is installed."""
+    return (("", count, 0),)

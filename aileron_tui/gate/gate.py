@@ -92,6 +92,7 @@ class Gate:
         self.ledger_path = setup.data / LEDGER_FILE
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
         self._reported = ""
+        self._reloading = asyncio.Lock()
         self.ledger_id = ""  # the hash of the ledger's first entry; set by start()
 
     @property
@@ -137,6 +138,7 @@ class Gate:
             self._bundle = BundleInUse(setup, settings)
             self._bundle.note(state.reader)
             state.installed = await asyncio.to_thread(self._bundle.load)
+            state.bundle_is_current = self._bundle_is_current
             started: JsonObject = {"instance": self.instance, "version": __version__, "boot": state.boot_clock.boot}
             await state.recorder.record(EntryDraft(EntryKind.STARTED, started))
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
@@ -215,18 +217,26 @@ class Gate:
     async def _reload(self) -> None:
         """Reloads the bundle when it changes, and resolves the waiting calls again until all are."""
         state = self._gate_state
-        self._bundle.note(state.reader)
-        if await asyncio.to_thread(self._bundle.state) != state.installed.folder_state:
-            try:
-                installed = await asyncio.to_thread(self._bundle.load)
-                change = EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
-                await state.recorder.record(change)
-            except AileronError as error:
-                log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
-            else:
-                state.installed = installed
-                self._log_bundle()
-        await self._requests.resolve_again()
+        async with self._reloading:
+            self._bundle.note(state.reader)
+            if await asyncio.to_thread(self._bundle.state) != state.installed.folder_state:
+                try:
+                    installed = await asyncio.to_thread(self._bundle.load)
+                    change = EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
+                    await state.recorder.record(change)
+                except AileronError as error:
+                    log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
+                else:
+                    state.installed = installed
+                    self._log_bundle()
+            await self._requests.resolve_again()
+
+    def _bundle_is_current(self) -> bool:
+        """Whether the bundle is what is installed now; while the ledger cannot be read, nobody knows."""
+        try:
+            return self._bundle.is_current(self._gate_state.reader, self._gate_state.installed)
+        except AileronError:
+            return False
 
     def _log_bundle(self) -> None:
         installed = self._gate_state.installed
@@ -274,6 +284,11 @@ class Gate:
 
         `agent` is the name of the agent's token, the only thing in which an agent is trusted.
         """
+        if not self._bundle_is_current():
+            await self._reload()
+            if not self._bundle_is_current():
+                message = "what is installed has changed and cannot be loaded yet; try again later"
+                return replies.error(503, "unavailable", message)
         action = self._gate_state.installed.actions.get(name)
         if action is None:
             return replies.error(404, "not_found", f"no action named {name}")

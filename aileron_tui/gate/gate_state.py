@@ -166,6 +166,7 @@ class GateState:
         self.ledger_rates = AgentBuckets(setup.limits.ledger_bytes_per_second, setup.limits.ledger_bytes_burst)
         self.asking_limit = AskingLimit(setup.config.policy.asks_per_10_minutes)
         self.unknown_calls: dict[str, str] = {}
+        self.bundle_is_current: Callable[[], bool] = lambda: True
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 

@@ -367,7 +367,7 @@ class RequestHandler:
         What differs is a new prompt, and a request that the bundle no longer allows is withdrawn. A request for which
         that fails cannot be approved (`is_outdated`); this must be called again until there is none.
         """
-        outdated = [request for request in self._gate_state.pending() if self.is_outdated(request)]
+        outdated = [request for request in self._gate_state.pending() if self._has_other_bundle(request)]
         results = await asyncio.gather(*map(self._resolve_again, outdated), return_exceptions=True)
         failures = [result for result in results if result is not None]
         for failure in failures:
@@ -377,7 +377,12 @@ class RequestHandler:
             log.error("%d prompts could not be made again yet: %s", len(failures), inline(str(failures[0])))
 
     def is_outdated(self, request: GateRequest) -> bool:
-        """Whether a request was resolved with another bundle than the present one."""
+        """Whether a request was resolved with another bundle than the present one, or that one is about to change."""
+        if request.sandbox is None:
+            return False
+        return self._has_other_bundle(request) or not self._gate_state.bundle_is_current()
+
+    def _has_other_bundle(self, request: GateRequest) -> bool:
         return request.sandbox is not None and request.sandbox is not self._gate_state.installed.sandbox
 
     async def _resolve_again(self, request: GateRequest) -> None:

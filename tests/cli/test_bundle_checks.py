@@ -74,7 +74,7 @@ def test_what_is_found_and_not_approved_is_said_everywhere(
     assert cli.main(["installed"]) == OK
     assert f"aileron-tui add {folder}" in " ".join(capsys.readouterr().out.split())
     assert cli.main(["installed", "--json"]) == OK
-    assert json.loads(capsys.readouterr().out)["found"][0]["folder"] == str(folder)
+    assert json.loads(capsys.readouterr().out)["not_used"][0]["folder"] == str(folder)
     configure(home, f'manifests = ["{tmp_path / "none"}"]\n')
     assert checks()["found"][0] == "fail"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,6 +21,7 @@ from aileron_tui.surface.key_enrolment import read_approvers
 from tests.cli.test_gate_commands import Home, gate
 from tests.cli.test_rules import PASSPHRASE, Terminal, at, terminal
 from tests.compiled import shared_cache
+from tests.packages.made_packages import made_release
 from tests.page.served_page import Tab
 from tests.software_authenticator import SoftwareAuthenticator, Touch
 
@@ -199,6 +201,28 @@ def test_a_rule_by_names_is_signed_by_a_touch(terminal: Terminal, plug: Plug) ->
     assert device.blinked == 2
     (known,) = terminal.rules().values()
     assert known.signer.startswith("WEBAUTHN:")
+    assert terminal.run("history", "verify") == OK
+
+
+def test_packages_are_approved_and_removed_by_a_touch(
+    terminal: Terminal, plug: Plug, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    device = SoftwareAuthenticator()
+    plug(device)
+    source = made_release().write_bundle(tmp_path / "source")
+    (terminal.home / "config.toml").write_text('[policy]\nhigh_risk = "key"\n')
+    assert terminal.run(*ADD, answers=(PASSPHRASE,)) == OK
+    monkeypatch.setattr("aileron_tui.cli.consent_question.check_terminal", lambda: None)
+    monkeypatch.setattr("aileron_tui.cli.consent_question.consented", lambda *_: True)
+    for command in ("add", "remove"):
+        monkeypatch.setattr(f"aileron_tui.cli.commands.{command}.protect_process", lambda: None)
+    assert terminal.run("add", str(source)) == OK, terminal.err
+    assert terminal.run("installed", "--json") == OK
+    (package,) = terminal.json["packages"]
+    assert package["approved_with"].startswith("WEBAUTHN:")
+    monkeypatch.setattr("aileron_tui.cli.commands.remove.ask_line", terminal.line)
+    assert terminal.run("remove", "mail", answers=("y",)) == OK, terminal.err
+    assert device.blinked == 3
     assert terminal.run("history", "verify") == OK
 
 

@@ -1,7 +1,7 @@
 """A running gate uses what is installed, notices every change of it, and loads nothing that nobody approved."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,9 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.files.config import ConnectorSettings, CredentialSource
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_state import GateSetup
+from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.surface.package_changes import record_declined
 from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
 from tests.packages.made_packages import ACTIONS, AUTHORITY, FIRST, NEW_ACTION, SECOND, MadeFrom, made_release
 from tests.packages.package_home import PackageHome
@@ -48,7 +50,7 @@ class PackageGate:
 
 
 @pytest.fixture
-def packages(env: GateEnv) -> Iterator[PackageGate]:
+def packages(env: GateEnv) -> PackageGate:
     return PackageGate(env)
 
 
@@ -104,6 +106,42 @@ def test_a_request_of_a_removed_package_is_withdrawn(packages: PackageGate) -> N
             assert names(gate) == set(ACTIONS) - {"send-draft"}
 
     run_async(work())
+
+
+def test_what_is_removed_cannot_be_called_or_approved_any_more(packages: PackageGate) -> None:
+    made_from = MadeFrom(service=f"127.0.0.1:{packages.env.service.port}")
+    archives = made_release(FIRST, made_from).write_archives(packages.env.folder / "archives")
+    packages.home.add(*sorted(archives.iterdir()))
+
+    async def work() -> None:
+        async with packages.gate() as gate:
+            asked = await ask(gate, "send-draft")
+            item = await previewed_request(gate, str(asked.body["approval_id"]))
+            packages.home.remove("send-draft")
+            late = await gate.decide(str(item["id"]), packages.env.decision(item))
+            assert late.status == 409
+            assert not packages.env.service.sent
+            packages.home.remove("list-drafts")
+            assert (await ask(gate, "list-drafts", limit=5)).status == 404, "at once, not after the next reload"
+
+    run_async(work())
+
+
+def test_declining_reloads_nothing(packages: PackageGate) -> None:
+    packages.home.add(packages.release(FIRST))
+
+    async def work() -> None:
+        async with packages.gate() as gate:
+            (proposal,) = packages.home.proposals(packages.release(SECOND), name="mail")
+            record_declined(packages.home.ledger, [proposal.reference], proposal.grant.source)
+            assert (await ask(gate, "list-drafts", limit=5)).status == 200
+            await asyncio.sleep(2.5)
+
+    run_async(work())
+    with open_reader(packages.home.ledger) as reader:
+        kinds = [entry.kind for entry in reader.entries()]
+    assert EntryKind.PACKAGE_DECLINED in kinds
+    assert EntryKind.CONFIG_CHANGED not in kinds
 
 
 def test_bytes_that_change_in_the_store_are_not_used(packages: PackageGate) -> None:

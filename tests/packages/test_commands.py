@@ -168,15 +168,14 @@ def test_add_run_update_decline_accept_and_remove(tmp_path: Path, compiled: Path
         home.environment["SSL_CERT_FILE"] = str(authority.ca_file)
         line = [sys.executable, "-m", "aileron_tui", "gate", "--port", "0"]
         gate = subprocess.Popen(line, env=home.environment, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert gate.stdout is not None
         try:
-            assert gate.stdout
             assert gate.stdout.readline()
             _follow(home, service)
         finally:
             gate.send_signal(signal.SIGTERM)
             gate.wait(30)
-            if gate.stdout:
-                gate.stdout.close()
+            gate.stdout.close()
 
 
 def _follow(home: CommandHome, service: SampleService) -> None:
@@ -257,7 +256,7 @@ def test_nothing_changes_after_ctrl_c_and_in_a_window_of_40_columns(tmp_path: Pa
         terminal.type("\x03")
         assert terminal.end() == INTERRUPTED
         assert max(map(len, terminal.screen.splitlines())) <= 40 + len("\x1b[?2004h")
-        assert home.json("installed") == {"packages": [], "invalid": []}
+        assert home.json("installed") == {"packages": [], "invalid": [], "not_used": []}
         assert home.json("installed", "--history")["changes"] == []
         assert not (home.folder / "data" / "packages").exists()
 
@@ -269,25 +268,32 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandHom
         yield home
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("words", [["add", "."], ["update"], ["remove", "mail"]])
-def test_only_a_person_at_a_terminal_can_consent(
-    here: CommandHome, capsys: pytest.CaptureFixture[str], words: list[str]
-) -> None:
-    assert here
+def test_only_a_person_at_a_terminal_can_consent(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     assert main(words) == FAILED
     assert "this needs a terminal" in capsys.readouterr().err
 
 
-def test_nothing_installed_is_said(here: CommandHome, capsys: pytest.CaptureFixture[str]) -> None:
-    assert here
+@pytest.mark.usefixtures("here")
+def test_nothing_installed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["installed"]) == OK
     assert "nothing is installed" in capsys.readouterr().out
 
 
-def test_what_is_not_there_is_said(
-    here: CommandHome, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_what_was_found_but_not_approved_is_said(
+    here: CommandHome, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert here
+    source = made_release(FIRST).write_bundle(tmp_path / "source")
+    (here.folder / "config.toml").write_text(f'manifests = ["{source}"]\n')
+    assert main(["installed"]) == OK
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "nobody approved, so it is not used" in printed
+    assert "aileron-tui add" in printed
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_not_there_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("aileron_tui.cli.consent_question.check_terminal", lambda: None)
     for words, code, text in (
         (["update", "nothing"], NOT_FOUND, "there is no installed package named nothing"),

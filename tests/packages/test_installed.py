@@ -20,6 +20,7 @@ from aileron_tui.packages.installed import InstalledPackages
 from aileron_tui.packages.proposal import Proposal, ProposalRefused
 from aileron_tui.packages.store import StoreError
 from aileron_tui.sandbox.connector_package import PackageError
+from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.errors import PackageFault
 from aileron_tui.signing.key_store import for_this_run
 from aileron_tui.surface import package_changes
@@ -350,3 +351,18 @@ def test_what_is_the_same_needs_no_consent(home: PackageHome, first: Path, tmp_p
     assert not same.is_new
     (moved,) = home.proposals(made_release(FIRST).write_bundle(tmp_path / "moved"))
     assert moved.is_new, "another source may send something else with the next update"
+
+
+def test_what_another_key_signed_counts_once(home: PackageHome, first: Path) -> None:
+    proposals = home.proposals(first)
+    change = package_changes.statement(home.ledger, package_changes.adding(proposals))
+    with pytest.raises(PackageFault, match="no approver signed"):
+        package_changes.install(home.ledger, proposals, (change, sign(change, for_this_run("stranger"))))
+    assert home.stored() == set()
+    package_changes.install(home.ledger, proposals, (change, sign(change, home.key)))
+    assert set(home.content().bundle.actions) == set(ACTIONS)
+    home.remove("mail")
+    with pytest.raises(PackageFault, match="was already made"):
+        package_changes.install(home.ledger, proposals, (change, sign(change, home.key)))
+    assert not home.packages()
+    assert home.stored() == set()

@@ -41,6 +41,14 @@ NO_TERMINAL = "terminal"
 """Marks a command that needs a terminal: here it must get as far as the check for one. Other tests do the rest."""
 
 RUN: dict[str, int | str] = {
+    "aileron-tui add SOURCE": NO_TERMINAL,
+    "aileron-tui add ~/src/mail-suite": NO_TERMINAL,
+    "aileron-tui add https://example.com/releases/aileron.tar.gz": NO_TERMINAL,
+    "aileron-tui installed": 0,
+    "aileron-tui installed --history": 0,
+    "aileron-tui update": NO_TERMINAL,
+    "aileron-tui update mail ~/src/mail-suite": NO_TERMINAL,
+    "aileron-tui remove mail": NO_TERMINAL,
     "aileron-tui": NO_TERMINAL,
     "aileron-tui --url http://127.0.0.1:54321 --token-file ~/.aileron/builder.token": NO_TERMINAL,
     "aileron-tui agent add laptop-claude": NO_TERMINAL,

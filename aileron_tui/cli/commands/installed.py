@@ -16,7 +16,7 @@ from aileron_tui.core.package_grant import ConnectorGrant
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
-from aileron_tui.packages.found_sources import FoundSource, found_sources
+from aileron_tui.packages.found_sources import found_sources
 from aileron_tui.packages.installed import InstalledPackage, InstalledPackages, installed_content
 from aileron_tui.packages.publishers import connector_publisher
 from aileron_tui.sandbox.connector_package import PackageError, PublisherKeyring, load_keyring
@@ -40,33 +40,25 @@ def run(options: argparse.Namespace) -> int:
     if options.history:
         _print_history(as_json=options.json)
         return OK
-    known, keyring = package_consent.installed(), load_keyring(paths().keyring)
+    with local_reader(gate_ledger(), indexed=True) as reader:
+        known = package_consent.installed(reader)
+    keyring = load_keyring(paths().keyring)
+    found = found_sources(load_config(paths().config).manifests, paths().config.parent, known)
+    unused = [source for source in found if source.new or source.problem]
     problems = _problems(known)
     rows = [_described(package, keyring, problems.get(package.known.grant.name, [])) for package in known.packages]
-    found = _found(known)
     if options.json:
-        print_json({"packages": [*rows], "invalid": [*known.invalid], "found": [_source(each) for each in found]})
+        not_used: list[Json] = [{"folder": str(source.folder), "new": [*source.new]} for source in unused]
+        print_json({"packages": [*rows], "invalid": [*known.invalid], "not_used": not_used})
     elif not rows:
         print_lines("nothing is installed", "  Install something with `aileron-tui add SOURCE`.")
     for package, row in zip(known.packages, rows, strict=True):
         if not options.json:
             print_lines(*_lines(package, row))
     if not options.json:
-        lines = [(f"! {inline(each.words)}", f"  {inline(each.fix)}") for each in found if each.fix]
-        print_lines(*(line for pair in lines for line in pair))
-    if known.invalid and not options.json:
         print_lines(*(f"! ignored {inline(line)}" for line in known.invalid))
+        print_lines(*(f"! {inline(f'{source.words}. {source.fix}')}" for source in unused))
     return FAILED if known.invalid or any(row["problems"] for row in rows) else OK
-
-
-def _found(known: InstalledPackages) -> tuple[FoundSource, ...]:
-    """Folders with packages that may not have been approved."""
-    here = paths()
-    return found_sources(load_config(here.config).manifests, here.config.parent, known)
-
-
-def _source(source: FoundSource) -> JsonObject:
-    return {"folder": str(source.folder), "not_approved": [*source.new], "problem": source.problem}
 
 
 def _problems(known: InstalledPackages) -> dict[str, list[str]]:
