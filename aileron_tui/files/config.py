@@ -249,8 +249,8 @@ class BundleConfig:
 
     manifests: tuple[str, ...] = key(
         (),
-        "Full paths of bundles or of connectors' repositories. What is in them is used once it was approved with "
-        "`aileron-tui add`; until then the gate, `installed` and `doctor` say that it is there.",
+        "Full paths of bundles or of connectors' repositories. What is in them is used once it was approved with `add` "
+        "([more](installing.md#what-the-gate-uses)).",
         '["~/aileron-connector-google"]',
     )
 

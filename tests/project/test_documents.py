@@ -49,6 +49,13 @@ RUN: dict[str, int | str] = {
     "aileron-tui update": NO_TERMINAL,
     "aileron-tui update mail ~/src/mail-suite": NO_TERMINAL,
     "aileron-tui remove mail": NO_TERMINAL,
+    "aileron-tui trust github://owner publisher.pub": NO_TERMINAL,
+    "aileron-tui trust github://owner/repo publisher.pub": NO_TERMINAL,
+    "aileron-tui trust --list": 0,
+    "aileron-tui trust --remove github://owner": NO_TERMINAL,
+    "aileron-tui pin .": 1,  # this is not the repository of a connector
+    "aileron-tui pin . --check": 1,
+    "aileron-tui pin . --sign publisher.pem --pack dist": 1,
     "aileron-tui": NO_TERMINAL,
     "aileron-tui --url http://127.0.0.1:54321 --token-file ~/.aileron/builder.token": NO_TERMINAL,
     "aileron-tui agent add laptop-claude": NO_TERMINAL,
@@ -187,7 +194,7 @@ def home(tmp_path: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     monkeypatch.delenv("AILERON_API_URL", raising=False)
     monkeypatch.delenv("AILERON_TOKEN", raising=False)
     monkeypatch.chdir(ROOT)
-    for module in ("agent", "key", "rules.add", "rules.end"):  # pytest stays debuggable
+    for module in ("agent", "key", "rules.add", "rules.end", "trust"):  # pytest stays debuggable
         monkeypatch.setattr(f"aileron_tui.cli.commands.{module}.protect_process", lambda: None)
     monkeypatch.setattr("aileron_tui.cli.commands.key.ask_new_passphrase", lambda _: bytearray(b"correct horse"))
     return home

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -39,7 +40,7 @@ class ConsoleOptions:
     url: str = ""
     token_file: Path | None = None
     standalone: bool = False
-    manifests: Sequence[Path] = ()
+    manifests: list[Path] = field(default_factory=list)
     key: str = ""
     read_only: bool = False
     theme: str | None = None

@@ -78,17 +78,17 @@ def lint_in_use() -> tuple[int, list[Finding]]:
     manifests = read_folders(folders) if folders else Manifests()
     count, findings = manifests.count, list(manifests.bundle().findings)
     if (here.data / FILE).exists():
-        from aileron_tui.cli.package_consent import installed  # noqa: PLC0415  # loads the ledger
+        from aileron_tui.cli.installed_here import installed_here  # noqa: PLC0415  # loads the ledger
         from aileron_tui.packages.installed import installed_content  # noqa: PLC0415
 
-        content = installed_content(installed()).bundle
+        content = installed_content(installed_here()).bundle
         count += len(content.actions) + len(content.connectors)
         findings += content.findings
     if config.connectors:
-        from aileron_tui.cli.package_consent import installed  # noqa: PLC0415  # loads the ledger
+        from aileron_tui.cli.installed_here import installed_here  # noqa: PLC0415  # loads the ledger
         from aileron_tui.packages.found_sources import known_connectors, unknown_names  # noqa: PLC0415
 
-        for why in unknown_names(config.connectors, known_connectors(installed(), folders)):
+        for why in unknown_names(config.connectors, known_connectors(installed_here(), folders)):
             message, _, fix = why.partition(". ")
             findings.append(Finding("connector-unknown", message, fix, str(here.config)))
     if count:

@@ -129,10 +129,10 @@ def _own_setup(options: argparse.Namespace) -> tuple[_Setup, str]:
     config = load_config(paths().config)
     folders: list[Path] = options.manifests
     if not folders and not options.demo:
-        from aileron_tui.cli.package_consent import installed  # noqa: PLC0415  # only without --manifests
+        from aileron_tui.cli.installed_here import installed_here  # noqa: PLC0415  # only without --manifests
         from aileron_tui.packages.installed import installed_content  # noqa: PLC0415
 
-        known = installed()
+        known = installed_here()
         if known.has_actions:
             content = installed_content(known)
             return _Setup(content.bundle, content.connectors, config), _INSTALLED
