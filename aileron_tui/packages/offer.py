@@ -4,6 +4,7 @@ A source is a folder (a bundle, a connector's repository, or a folder of release
 the https address of one of these files, or a reference such as `github://owner/repo@1.2.3`. Nothing is installed here.
 """
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field, replace
@@ -23,6 +24,7 @@ from aileron_tui.files.bundle_layout import (
     ConnectorFiles,
     find_files,
     is_file,
+    list_folder,
 )
 from aileron_tui.files.manifest_files import UnreadableFile, disabled_actions, pins_of, read_file, resolve_paths
 from aileron_tui.packages.archive import LARGEST_ARCHIVE, ArchivedAction, read_archive
@@ -34,10 +36,12 @@ from aileron_tui.packages.release_address import (
     release_of,
 )
 from aileron_tui.sandbox.connector_package import ConnectorPackage, PackageError, package_hash, read_package_files
+from aileron_tui.sandbox.failure import mebibytes
 
 _ARCHIVE_ENDINGS: Final = (".tar.gz", ".tgz")
 _HASH: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
 _MOST_ARCHIVES: Final = 200
+_LARGEST_SOURCE: Final = 256 * 1024 * 1024
 _LARGEST_SUITE: Final = 1024 * 1024
 _LARGEST_SIGNATURE: Final = 4096
 
@@ -103,7 +107,7 @@ def read_offer(source: str, rules: OfferRules | None = None) -> PackageOffer:
     elif "://" in source:
         offer = _read_address(source, rules)
     else:
-        offer = _read_path(Path(source).expanduser().absolute(), rules)
+        offer = _read_path(os.path.abspath(os.path.expanduser(source)), rules)  # noqa: PTH100, PTH111  # never raise
     if not offer.connectors and not offer.actions:
         errors = [finding for finding in offer.findings if finding.severity is Severity.ERROR]
         detail = f"{errors[0].file}: {errors[0].message}" if errors else "it contains no connector and no action"
@@ -120,23 +124,24 @@ def _read_address(address: str, rules: OfferRules) -> PackageOffer:
     return reading.archive_at(address, address).offer(address)
 
 
-def _read_path(path: Path, rules: OfferRules) -> PackageOffer:
-    reading, source = _Reading(rules), str(path)
-    if path.is_dir():
+def _read_path(source: str, rules: OfferRules) -> PackageOffer:
+    reading = _Reading(rules)
+    if os.path.isdir(source):  # noqa: PTH112  # Path raises for some names
         reading.origins.append(f"the folder {source}")
-        archives = [str(each) for each in sorted(path.iterdir()) if each.name.endswith(_ARCHIVE_ENDINGS)]
-        files = find_files(source, reading.unreadable)
+        names = list_folder(source, reading.unreadable)[0]
+        archives = [f"{source}/{name}" for name in names if name.endswith(_ARCHIVE_ENDINGS)]
+        files = find_files(source, [])
         if files.actions or files.connectors or files.suite or not archives:
             reading.folder(source)
         else:
             reading.archive_files(archives)
-    elif path.name == SUITE_FILE:
-        reading.suite_file(path)
+    elif source.endswith(f"/{SUITE_FILE}"):
+        reading.suite_file(Path(source))
     elif is_file(source):
         reading.archive_files([source])
     else:
         hint = "Name a bundle folder, a release archive, a suite.toml or an https address."
-        raise PackageError(f"cannot read {path}", "there is no such file or folder", hint)
+        raise PackageError(f"cannot read {source}", "there is no such file or folder", hint)
     return reading.offer(source)
 
 
@@ -152,6 +157,7 @@ class _Reading:
         self._suite: Reading[Suite] | None = None
         self._whole = False
         self._disabled: frozenset[str] = frozenset()
+        self._archives = self._size = 0
 
     def folder(self, root: str) -> None:
         """Reads a bundle or a repository."""
@@ -190,9 +196,7 @@ class _Reading:
 
     def archive_files(self, paths: Iterable[str]) -> None:
         """Reads release archives."""
-        for count, path in enumerate(paths):
-            if count == _MOST_ARCHIVES:
-                raise PackageError(f"there are more than {_MOST_ARCHIVES} archives in {Path(path).parent}")
+        for path in paths:
             if not self.origins:
                 self.origins.append(f"the archive {path}")
             self._add_archive(_read(path, LARGEST_ARCHIVE), path)
@@ -272,6 +276,13 @@ class _Reading:
 
     def _add_archive(self, data: bytes, name: str) -> str:
         """Adds what is in an archive, and returns its name and version."""
+        self._archives += 1
+        self._size += len(data)
+        if self._archives > _MOST_ARCHIVES:
+            raise PackageError(f"there are more than {_MOST_ARCHIVES} archives", name, "Add them in parts.")
+        if self._size > _LARGEST_SOURCE:
+            detail = f"together they have more than {mebibytes(_LARGEST_SOURCE)}"
+            raise PackageError("the archives are too large", detail, "Add them in parts.")
         content = read_archive(data, name)
         if isinstance(content, ArchivedAction):
             reading = read_action(content.data, name)

@@ -181,6 +181,28 @@ def test_a_web_page_that_claims_to_be_an_archive_is_refused(server: HttpsServer)
     assert refusal(server.url("/x")).detail == "it is not compressed with gzip"
 
 
+def test_a_source_of_too_many_or_too_large_archives_is_refused(
+    release: MadeRelease, server: HttpsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.files["/suite.toml"] = (
+        b'name = "n"\ndescription = "d"\nactions = [' + b",".join(b'"a%d"' % number for number in range(30)) + b"]"
+    )
+    for number in range(30):
+        server.files[f"/a{number}/aileron.tar.gz"] = release.action_archive("get-draft")
+    monkeypatch.setattr("aileron_tui.packages.offer._MOST_ARCHIVES", 5)
+    assert refusal(server.url("/suite.toml")).title == "there are more than 5 archives"
+    assert len(server.asked) == 7
+    folder = release.write_archives(tmp_path / "downloads")
+    monkeypatch.setattr("aileron_tui.packages.offer._LARGEST_SOURCE", 1024)
+    assert refusal(folder).title == "the archives are too large"
+
+
+@pytest.mark.parametrize("source", ["x" * 5000, "a\0b", "~nobody-here/x", "", "/dev/null", "\udc80"])
+def test_names_that_no_file_can_have_are_refused(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert refusal(source).title
+
+
 def test_sources_without_anything_to_install(tmp_path: Path) -> None:
     assert refusal(tmp_path / "missing").detail == "there is no such file or folder"
     assert refusal(tmp_path).detail == "it contains no connector and no action"
