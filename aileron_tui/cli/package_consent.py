@@ -22,6 +22,7 @@ from aileron_tui.packages.offer import OfferRules, PackageOffer, read_offer
 from aileron_tui.packages.proposal import Proposal, propose
 from aileron_tui.packages.store import PackageStore
 from aileron_tui.sandbox.connector_package import load_keyring
+from aileron_tui.signing import key_store
 from aileron_tui.signing.packages import Packages
 from aileron_tui.surface import package_changes
 from aileron_tui.surface.local_ledgers import gate_ledger
@@ -86,6 +87,8 @@ def ask_and_install(
         for name in restored:
             print_lines(f"restored the files of {name}, which had been changed")
         return OK
+    if policy.high_risk != SECURITY_KEY:
+        key_store.choose(here.keys, options.key)  # without a key, nobody needs to read all of it
     private_folder(here.data)
     store = PackageStore(here.data)
     folders = [store.folder(proposal.grant.hash) for proposal in new]

@@ -7,9 +7,19 @@ from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.local_ledgers import gate_ledger
 
+EPILOG = """\
+examples:
+  aileron-tui add ./mail-suite
+  aileron-tui add aileron.tar.gz send-draft.tar.gz
+  aileron-tui add https://example.com/mail/suite.toml
+  aileron-tui add github://owner/repo@1.2.3 --follow-redirects
+"""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     words = (
         "a folder, a release archive (aileron.tar.gz), a suite.toml, the https:// address of one of these, or a "
         "reference such as github://owner/repo@1.2.3"
