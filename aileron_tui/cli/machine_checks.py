@@ -1,4 +1,4 @@
-"""The checks of `doctor` on this machine: terminal, configuration, folders, keys, ledgers and manifests."""
+"""The checks of `doctor` on this machine: terminal, configuration, folders, keys and ledgers."""
 
 import os
 import platform
@@ -13,11 +13,10 @@ from aileron_tui import __version__
 from aileron_tui.cli.output import counted
 from aileron_tui.core.entry_chain import ChainWalker
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.findings import Severity
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import SECURITY_KEY, Config
 from aileron_tui.files.config_file import load_config
-from aileron_tui.files.paths import Paths, bundled
+from aileron_tui.files.paths import Paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger.errors import LedgerOlder
 from aileron_tui.ledger.file_names import FILE
@@ -173,36 +172,6 @@ def ledgers(here: Paths) -> Iterator[Check]:
     yield _ledger("ledger", here.data / FILE, "aileron-tui history verify")
     for path in sorted((here.data / DAEMONS).glob(f"*/{FILE}")):
         yield _ledger(f"ledger.{path.parent.name}", path, f"aileron-tui history verify --source {path.parent.name}")
-
-
-def manifests() -> Check:
-    """Whether the bundled manifests are valid."""
-    from aileron_tui.files.manifest_files import read_folder  # noqa: PLC0415  # only here
-
-    folder = bundled("manifests")
-    found = read_folder(folder)
-    count = found.count
-    errors = sum(finding.severity is Severity.ERROR for finding in found.bundle().findings) + (not count)
-    if errors:
-        words, fix = (
-            f"{counted(errors, 'error')} in {folder}",
-            "Run `aileron-tui lint` to see them, and reinstall aileron-tui.",
-        )
-        return Check("manifests", Status.FAIL, words, fix=fix)
-    return Check("manifests", Status.OK, f"{count} bundled, no problems")
-
-
-def publishers(here: Paths) -> Check:
-    """Whether the list of trusted publishers can be read."""
-    from aileron_tui.sandbox.connector_package import load_keyring  # noqa: PLC0415  # only here
-
-    if not here.keyring.exists():
-        return Check("publishers", Status.OK, "no publisher is trusted by name; connectors are trusted by their hash")
-    try:
-        load_keyring(here.keyring)
-    except AileronError as error:
-        return failed("publishers", error, f"Fix {here.keyring}, or move it away.")
-    return Check("publishers", Status.OK, str(here.keyring))
 
 
 def _shared_folder() -> Iterator[Check]:

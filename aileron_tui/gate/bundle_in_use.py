@@ -14,6 +14,7 @@ from aileron_tui.ledger.store import LedgerView
 from aileron_tui.packages.found_sources import found_sources, known_connectors, unknown_names
 from aileron_tui.packages.installed import installed_content, installed_packages
 from aileron_tui.packages.store import PackageStore
+from aileron_tui.sandbox.connector_package import PackageError, load_keyring
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.signing.packages import Packages
 
@@ -53,11 +54,11 @@ class BundleInUse:
     def state(self) -> FolderState:
         """The state of everything that the bundle is made of."""
         if not self._setup.packages:
-            return folder_state(self._setup.manifests, *self._setup.more_manifests)
+            return (*self._keyring_state(), *folder_state(self._setup.manifests, *self._setup.more_manifests))
         return self._state(*self._known)
 
     def _state(self, count: int, packages: Packages) -> FolderState:
-        files = folder_state(self._store.root / "sha256")
+        files = (*self._keyring_state(), *folder_state(self._store.root / "sha256"))
         has_actions = any(known.grant.actions for known in packages.values())
         return (*_first(count), *files, *(() if has_actions else folder_state(self._setup.manifests)))
 
@@ -66,17 +67,37 @@ class BundleInUse:
         for unknown in self._unknown_connectors():
             log.error("the configuration has an unknown name: %s", inline(unknown))
         if not self._setup.packages:
-            return install(self._setup.manifests, self._settings, *self._setup.more_manifests)
+            state, settings = self.state(), self._settings_now()
+            loaded = install(self._setup.manifests, settings, *self._setup.more_manifests)
+            return replace(loaded, folder_state=state)
         count, packages = self._known
         state, installed = self._state(count, packages), installed_packages(self._setup.data, packages)
+        settings = self._settings_now()
         content = installed_content(installed)
         for source in found_sources(self._setup.config.manifests, paths().config.parent, installed):
             if source.problem or source.new:
                 log.warning("%s", inline(f"{source.words}. {source.fix}"))
         if installed.has_actions:
-            return install_content(content.bundle, content.connectors, self._settings, state)
-        samples = install(self._setup.manifests, self._settings)
+            return install_content(content.bundle, content.connectors, settings, state)
+        samples = install(self._setup.manifests, settings)
         return replace(samples, findings=(*content.bundle.findings, *samples.findings), folder_state=state)
+
+    def _settings_now(self) -> SandboxSettings:
+        """The settings with the publishers that are trusted now. If they cannot be read, what was trusted stays."""
+        if self._setup.keyring_file is None:
+            return self._settings
+        try:
+            self._settings = replace(self._settings, keyring=load_keyring(self._setup.keyring_file))
+        except PackageError as error:
+            log.error("the trusted publishers cannot be read: %s", inline(str(error)))
+        return self._settings
+
+    def _keyring_state(self) -> FolderState:
+        try:
+            status = self._setup.keyring_file.stat() if self._setup.keyring_file else None
+        except OSError:
+            status = None
+        return (("keyring", status.st_mtime_ns, status.st_size),) if status else ()
 
     @property
     def words(self) -> str:
@@ -90,7 +111,7 @@ class BundleInUse:
     def _unknown_connectors(self) -> tuple[str, ...]:
         """What is wrong with the names of connectors in the configuration, in words."""
         config = self._setup.config
-        if not config.connectors:
+        if not config.connectors or not self._setup.packages:
             return ()
         installed = installed_packages(self._setup.data, self._known[1])
         known = known_connectors(installed, (*self._setup.more_manifests, self._setup.manifests, *config.manifests))

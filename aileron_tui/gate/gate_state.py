@@ -101,7 +101,7 @@ class GateLimits:
 class GateSetup:
     """The configuration of a gate. With `packages`, it uses what is installed, and `manifests` if no action is.
 
-    `more_manifests` are loaded together with `manifests`.
+    `more_manifests` are loaded together with `manifests`. `keyring_file` is where `keyring` came from and may change.
     """
 
     data: Path
@@ -112,6 +112,7 @@ class GateSetup:
     keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
     packages: bool = False
     more_manifests: tuple[Path, ...] = ()
+    keyring_file: Path | None = None
 
 
 class Alerting(Protocol):

@@ -39,7 +39,7 @@ class FoundSource:
             return f"{self.what} {self.folder}: everything in it was approved"
         names = ", ".join(self.new[:_MOST_NAMES])
         more = f" and {len(self.new) - _MOST_NAMES} more" if len(self.new) > _MOST_NAMES else ""
-        return f"{self.what} {self.folder} has what nobody approved, so it is not used: {names}{more}"
+        return f"{self.what} {self.folder} contains what nobody has approved, so it is not used: {names}{more}"
 
     @property
     def fix(self) -> str:

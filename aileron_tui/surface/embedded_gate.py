@@ -132,8 +132,16 @@ def gate_setup(config: Config, manifests: Sequence[Path] = ()) -> GateSetup:
         if not each.is_dir():
             raise AileronError(f"no such folder: {each}", hint="Choose another one with --manifests.")
     data, cache = private_folder(here.data), private_folder(here.cache)
-    keyring = load_keyring(here.keyring)
-    return GateSetup(data, folder, config, cache, keyring=keyring, packages=not manifests, more_manifests=tuple(more))
+    return GateSetup(
+        data,
+        folder,
+        config,
+        cache,
+        keyring=load_keyring(here.keyring),
+        packages=not manifests,
+        more_manifests=tuple(more),
+        keyring_file=here.keyring,
+    )
 
 
 class _LastLines(io.StringIO):

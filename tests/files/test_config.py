@@ -8,7 +8,8 @@ from aileron_tui.core.risk import RiskLevel
 from aileron_tui.files.config import Config, ConfigError, SourceConfig, WebhookConfig, WebhookSecret
 from aileron_tui.files.config_file import load_config
 
-WHOLE = """
+WHOLE = """manifests = ["~/bundle", "/srv/actions"]
+
 [policy]
 keep_previews = true
 timeout = 60
@@ -95,6 +96,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
         SourceConfig("far", "daemon", "https://aileron.example.com", token_env="FAR_TOKEN"),
         SourceConfig("gate-2", "gate", "http://127.0.0.1:8722"),
     )
+    assert config.manifests == (Path("~/bundle").expanduser(), Path("/srv/actions"))
     mail = config.connectors["local://aileron/mail"]
     assert mail.memory_mib == 64
     assert mail.credential is not None
@@ -107,6 +109,8 @@ def test_everything_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words", "hint"),
     [
+        ('manifests = ["bundle"]', 1, '"bundle" is not a full path', 'Write a path such as manifests = ["~/aileron-'),
+        ('manifests = ["/a", "/a"]', 1, '"/a" is listed twice', "Remove one of them."),
         ('[surfaces]\norder = ["console", "prompt"]', 2, "the prompt is always alerted last", 'Remove "prompt".'),
         (
             '[surfaces]\norder = ["console", "phone"]',

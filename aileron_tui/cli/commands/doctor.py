@@ -48,6 +48,7 @@ def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     from aileron_tui.cli import machine_checks  # noqa: PLC0415  # loads nearly everything
     from aileron_tui.cli.agent_checks import agents  # noqa: PLC0415
     from aileron_tui.cli.alert_checks import alerts  # noqa: PLC0415
+    from aileron_tui.cli.bundle_checks import bundle  # noqa: PLC0415
     from aileron_tui.cli.connection_checks import connections  # noqa: PLC0415
     from aileron_tui.cli.mcp_checks import mcp  # noqa: PLC0415
     from aileron_tui.cli.security_key_checks import security_keys  # noqa: PLC0415
@@ -62,8 +63,7 @@ def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     yield from machine_checks.folders(here)
     yield machine_checks.signing_keys(here)
     yield from security_keys(here, config)
-    yield machine_checks.publishers(here)
-    yield machine_checks.manifests()
+    yield from bundle(here, config)
     yield from machine_checks.ledgers(here)
     yield from connections(config)
     if config:

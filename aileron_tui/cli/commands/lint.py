@@ -24,10 +24,12 @@ from aileron_tui.files.manifest_files import (
     UnreadableFile,
     read_file,
     read_folder,
+    read_folders,
     read_manifest,
 )
 from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.policy_files import is_policy_file, policies_in, read_policy_file
+from aileron_tui.ledger.file_names import FILE
 
 _LONGEST_LINE: Final = 160
 _LONGEST_MESSAGE: Final = 400
@@ -36,19 +38,18 @@ _BOLD, _DIM, _RED, _YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; default: the bundled manifests")
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; default: those in use")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0 if there are no errors, 1 if there are, 2 if a path does not exist. Warnings are not errors."""
-    paths: list[str] = options.paths or [str(bundled("manifests"))]
-    missing = [path for path in paths if not os.path.lexists(path)]
+    missing = [path for path in options.paths if not os.path.lexists(path)]
     for path in missing:
         sys.stderr.write(f"error: no such file or folder: {inline(path)}\n")
     if missing:
         return USAGE
-    count, findings = lint(paths)
+    count, findings = lint(options.paths) if options.paths else lint_in_use()
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     warnings = len(findings) - errors
     if options.json:
@@ -65,6 +66,35 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.write("\n".join(_lines(finding, colour)) + "\n\n")
         sys.stdout.write(f"{counted(count, 'file')} checked: {_summary(errors, warnings)}\n")
     return FAILED if errors else OK
+
+
+def lint_in_use() -> tuple[int, list[Finding]]:
+    """The number of files and the findings of what a gate of this home uses, or else of the samples."""
+    from aileron_tui.files.config_file import load_config  # noqa: PLC0415  # not needed with paths
+
+    here = paths()
+    config = load_config(here.config)
+    folders = [*config.manifests, *([here.config.parent] if (here.config.parent / "actions").is_dir() else [])]
+    manifests = read_folders(folders) if folders else Manifests()
+    count, findings = manifests.count, list(manifests.bundle().findings)
+    if (here.data / FILE).exists():
+        from aileron_tui.cli.package_consent import installed  # noqa: PLC0415  # loads the ledger
+        from aileron_tui.packages.installed import installed_content  # noqa: PLC0415
+
+        content = installed_content(installed()).bundle
+        count += len(content.actions) + len(content.connectors)
+        findings += content.findings
+    if config.connectors:
+        from aileron_tui.cli.package_consent import installed  # noqa: PLC0415  # loads the ledger
+        from aileron_tui.packages.found_sources import known_connectors, unknown_names  # noqa: PLC0415
+
+        for why in unknown_names(config.connectors, known_connectors(installed(), folders)):
+            message, _, fix = why.partition(". ")
+            findings.append(Finding("connector-unknown", message, fix, str(here.config)))
+    if count:
+        return count, findings
+    count, samples = lint([str(bundled("manifests"))])
+    return count, samples + findings
 
 
 def lint(paths: list[str]) -> tuple[int, list[Finding]]:
