@@ -3,9 +3,7 @@
 import argparse
 
 from aileron_tui.cli import consent_question, package_consent
-from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.signing.secret_memory import protect_process
-from aileron_tui.surface.local_ledgers import gate_ledger
 
 EPILOG = """\
 examples:
@@ -32,7 +30,6 @@ def run(options: argparse.Namespace) -> int:
     """Returns 0 if it is installed, 1 on failure, 3 if it was declined."""
     consent_question.check_terminal()
     protect_process()
-    with local_reader(gate_ledger(), indexed=True) as reader:
-        known = package_consent.installed(reader)
+    known = package_consent.installed()
     offers = [("", package_consent.offered(source, options, known)) for source in options.sources]
     return package_consent.ask_and_install(offers, known, options)

@@ -5,7 +5,6 @@ import sys
 
 from aileron_tui.cli import consent_question, package_consent, source_options
 from aileron_tui.cli.exit_codes import DENIED, NOT_FOUND, OK
-from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import counted, print_error, print_json, print_lines, write
 from aileron_tui.cli.security_key_prompt import touch
 from aileron_tui.core.package_change import PackageRef
@@ -41,8 +40,7 @@ def run(options: argparse.Namespace) -> int:
     """Returns 0 if they were removed, 1 on failure, 3 if you said no, 5 if there is no such package."""
     consent_question.check_terminal()
     protect_process()
-    with local_reader(gate_ledger(), indexed=True) as reader:
-        known = package_consent.installed(reader)
+    known = package_consent.installed()
     packages = Packages()
     packages.update({package.known.grant.name: package.known for package in known.packages})
     try:
