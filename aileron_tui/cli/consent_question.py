@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import Final
 
 from aileron_tui.cli import question_text
@@ -89,13 +90,18 @@ class _ConsentQuestion:
         while True:
             step = max(_LEAST_ROWS, self._terminal.lines - _ROWS_BELOW - above)
             above = 0
-            self._terminal.write_rows(list(rows[shown : shown + step]))
+            self._write(rows[shown : shown + step])
             shown += step
             if shown >= len(rows):
                 return ""
             self._terminal.write(f"({shown:,} of {len(rows):,} lines)")
             if (word := self._choose((MORE, *words))) != MORE:
                 return word if word != BACK else ""
+
+    def _write(self, rows: Sequence[str]) -> None:
+        """Writes rows; those that begin with `!`, which foreign text never does, are warnings."""
+        for is_warning, group in groupby(rows, lambda row: row.startswith("!")):
+            (self._terminal.write_warning if is_warning else self._terminal.write_rows)(list(group))
 
     def _choose(self, words: Sequence[str]) -> str:
         terminal = self._terminal

@@ -138,7 +138,9 @@ def _action_lines(action: ActionGrant, proposal: Proposal) -> Iterator[str]:
     yield f"  {inline(action.name)} {inline(action.version)}{signed}"
     if intent := proposal.intents.get(action.name, ""):
         yield f"{_GUTTER}{inline(intent)}"
-    yield f"    runs {', '.join(inline(op) for op in action.ops)}"
+    own = [connector.name for connector in proposal.grant.connectors]
+    only = f"{own[0]} " if len(own) == 1 else ""
+    yield f"    runs {', '.join(inline(op.removeprefix(only)) for op in action.ops)}"
 
 
 def _differences(diff: PackageDiff, proposal: Proposal) -> Iterator[str]:

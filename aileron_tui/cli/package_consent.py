@@ -7,6 +7,7 @@ from pathlib import Path
 
 from aileron_tui.cli import consent_question, consent_text, source_options
 from aileron_tui.cli.exit_codes import DENIED, OK
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import counted, print_json, print_lines, write
 from aileron_tui.cli.security_key_prompt import touch
 from aileron_tui.core.jsontext import Json
@@ -15,13 +16,13 @@ from aileron_tui.files.config import SECURITY_KEY
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.ledger.store import LedgerReader
 from aileron_tui.packages.download import DownloadRules
 from aileron_tui.packages.installed import InstalledPackages, installed_packages
 from aileron_tui.packages.offer import OfferRules, PackageOffer, read_offer
 from aileron_tui.packages.proposal import Proposal, propose
 from aileron_tui.packages.store import PackageStore
 from aileron_tui.sandbox.connector_package import load_keyring
+from aileron_tui.signing import key_store
 from aileron_tui.signing.packages import Packages
 from aileron_tui.surface import package_changes
 from aileron_tui.surface.local_ledgers import gate_ledger
@@ -37,9 +38,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON when it is done")
 
 
-def installed(reader: LedgerReader | None) -> InstalledPackages:
-    """What is installed in this home, according to its ledger."""
-    return installed_packages(paths().data, Packages.of(reader) if reader else Packages())
+def installed() -> InstalledPackages:
+    """What is installed in this home."""
+    with local_reader(gate_ledger(), indexed=True) as reader:
+        return installed_packages(paths().data, Packages.of(reader) if reader else Packages())
 
 
 def offered(source: str, options: argparse.Namespace, known: InstalledPackages) -> PackageOffer:
@@ -86,6 +88,8 @@ def ask_and_install(
         for name in restored:
             print_lines(f"restored the files of {name}, which had been changed")
         return OK
+    if policy.high_risk != SECURITY_KEY:
+        key_store.choose(here.keys, options.key)  # without a key, nobody needs to read all of it
     private_folder(here.data)
     store = PackageStore(here.data)
     folders = [store.folder(proposal.grant.hash) for proposal in new]

@@ -29,7 +29,7 @@ _LONGEST_LINE: Final = 4096
 _PASTE_SECONDS: Final = 2.0
 _PASTE_START, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
 _MARK_PASTES, _LEAVE_PASTES = b"\x1b[?2004h", b"\x1b[?2004l"
-_BOLD, _ALARM, _USUAL = "\x1b[1m", "\x1b[1;31m", "\x1b[0m"
+_BOLD, _ALARM, _WARNING, _USUAL = "\x1b[1m", "\x1b[1;31m", "\x1b[33m", "\x1b[0m"
 _END_KEY: Final = b"\x04"
 _HANG: Final = " " * 8
 _OURS: Final = termios.ICANON | termios.ECHO
@@ -169,6 +169,11 @@ class QuestionTerminal:
         """Writes rows that are wrapped already."""
         self.end_question()
         self._put("".join(f"{row}\n" for row in rows))
+
+    def write_warning(self, rows: list[str]) -> None:
+        """Writes rows that are wrapped already, in amber where colours are wanted."""
+        before, after = (_WARNING, _USUAL) if self.style.colour else ("", "")
+        self.write_rows([f"{before}{row}{after}" for row in rows])
 
     def emphasize(self, line: str, *, alarm: bool = False) -> None:
         """Writes a line of our own, strong or as an alarm where colours are wanted."""

@@ -50,7 +50,7 @@ def test_everything_that_is_approved_is_shown() -> None:
         "https://accounts.example.com/token",
         "Actions that ask you first (1)",
         "! Actions that run WITHOUT asking you (1)",
-        "github://acme/mail list",
+        "    runs list",
         str(FOLDER),
     ):
         assert words in text

@@ -3,13 +3,21 @@
 import argparse
 
 from aileron_tui.cli import consent_question, package_consent
-from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.signing.secret_memory import protect_process
-from aileron_tui.surface.local_ledgers import gate_ledger
+
+EPILOG = """\
+examples:
+  aileron-tui add ./mail-suite
+  aileron-tui add aileron.tar.gz send-draft.tar.gz
+  aileron-tui add https://example.com/mail/suite.toml
+  aileron-tui add github://owner/repo@1.2.3 --follow-redirects
+"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     words = (
         "a folder, a release archive (aileron.tar.gz), a suite.toml, the https:// address of one of these, or a "
         "reference such as github://owner/repo@1.2.3"
@@ -22,7 +30,6 @@ def run(options: argparse.Namespace) -> int:
     """Returns 0 if it is installed, 1 on failure, 3 if it was declined."""
     consent_question.check_terminal()
     protect_process()
-    with local_reader(gate_ledger(), indexed=True) as reader:
-        known = package_consent.installed(reader)
+    known = package_consent.installed()
     offers = [("", package_consent.offered(source, options, known)) for source in options.sources]
     return package_consent.ask_and_install(offers, known, options)

@@ -40,8 +40,7 @@ def run(options: argparse.Namespace) -> int:
     if options.history:
         _print_history(as_json=options.json)
         return OK
-    with local_reader(gate_ledger(), indexed=True) as reader:
-        known = package_consent.installed(reader)
+    known = package_consent.installed()
     keyring = load_keyring(paths().keyring)
     found = found_sources(load_config(paths().config).manifests, paths().config.parent, known)
     unused = [source for source in found if source.new or source.problem]

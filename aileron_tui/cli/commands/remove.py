@@ -5,7 +5,6 @@ import sys
 
 from aileron_tui.cli import consent_question, package_consent, source_options
 from aileron_tui.cli.exit_codes import DENIED, NOT_FOUND, OK
-from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import counted, print_error, print_json, print_lines, write
 from aileron_tui.cli.security_key_prompt import touch
 from aileron_tui.core.package_change import PackageRef
@@ -21,9 +20,17 @@ from aileron_tui.signing.terminal_input import ask_line
 from aileron_tui.surface import package_changes
 from aileron_tui.surface.local_ledgers import gate_ledger
 
+EPILOG = """\
+examples:
+  aileron-tui remove mail
+  aileron-tui remove github://owner/repo
+"""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("names", metavar="NAME", nargs="+", help="the package; `aileron-tui installed` lists them")
     parser.add_argument("--key", metavar="NAME", help="the key to sign with; required if there are several")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -33,8 +40,7 @@ def run(options: argparse.Namespace) -> int:
     """Returns 0 if they were removed, 1 on failure, 3 if you said no, 5 if there is no such package."""
     consent_question.check_terminal()
     protect_process()
-    with local_reader(gate_ledger(), indexed=True) as reader:
-        known = package_consent.installed(reader)
+    known = package_consent.installed()
     packages = Packages()
     packages.update({package.known.grant.name: package.known for package in known.packages})
     try:

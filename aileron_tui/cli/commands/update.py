@@ -4,7 +4,6 @@ import argparse
 
 from aileron_tui.cli import consent_question, package_consent
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK
-from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.output import print_error, print_lines
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import inline
@@ -13,11 +12,19 @@ from aileron_tui.packages.offer import PackageOffer
 from aileron_tui.signing.errors import NoPackage
 from aileron_tui.signing.packages import KnownPackage, Packages
 from aileron_tui.signing.secret_memory import protect_process
-from aileron_tui.surface.local_ledgers import gate_ledger
+
+EPILOG = """\
+examples:
+  aileron-tui update
+  aileron-tui update mail
+  aileron-tui update mail https://example.com/mail/v1.1.0/suite.toml
+"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("name", metavar="NAME", nargs="?", default="", help="the package; default: all")
     words = "where the new version is; default: where the package was added from"
     parser.add_argument("source", metavar="SOURCE", nargs="?", default="", help=words)
@@ -28,8 +35,7 @@ def run(options: argparse.Namespace) -> int:
     """Returns 0 if everything is up to date, 1 on failure, 3 if it was declined, 5 if there is no such package."""
     consent_question.check_terminal()
     protect_process()
-    with local_reader(gate_ledger(), indexed=True) as reader:
-        known = package_consent.installed(reader)
+    known = package_consent.installed()
     packages = Packages()
     packages.update({package.known.grant.name: package.known for package in known.packages})
     try:
