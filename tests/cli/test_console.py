@@ -50,4 +50,4 @@ def test_standalone_and_manifests_both_ask_for_an_embedded_gate() -> None:
     options = console.ConsoleOptions
     assert not console._source_options(console.DEFAULTS).embedded
     assert console._source_options(options(standalone=True)).embedded
-    assert console._source_options(options(manifests=(Path("x"),))).embedded
+    assert console._source_options(options(manifests=[Path("x")])).embedded
