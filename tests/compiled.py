@@ -33,4 +33,6 @@ def compile_samples(folder: Path) -> None:
     """Compiles the sample connectors into a folder."""
     folder.mkdir(mode=0o700, exist_ok=True)
     with sample_config() as config:
-        install(bundled("manifests"), sandbox_settings(config, folder, PublisherKeyring())).sandbox.close()
+        installed = install(bundled("manifests"), sandbox_settings(config, folder, PublisherKeyring()))
+    with installed.sandbox as sandbox:
+        assert not sandbox.prepare(installed.actions.values())

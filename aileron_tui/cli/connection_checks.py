@@ -90,8 +90,11 @@ def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check
         instance = verified_instance(connection, found)
         where = f"approvers connect through {found.socket}" if found.socket else ""
         yield Check(id_, Status.OK, f"{instance} at {found.url}", where)
-        if why := failing_reason(ask_health(connection)):
+        health = ask_health(connection)
+        if why := failing_reason(health):
             yield Check(f"{id_}.health", Status.FAIL, "the gate is failing", why, _FAILING_FIX)
+        elif isinstance(doing := health.get("doing"), str) and doing:
+            yield Check(f"{id_}.health", Status.OK, f"the gate is {doing}")
         yield enrolment(here, f"{id_}.keys") if found.instance else _identity(id_, connection, found)
     except AileronError as error:
         left = isinstance(error, NoGate) and not url and not configured

@@ -10,6 +10,7 @@ from typing import Final, TextIO
 from aileron_tui.cli.output import columns
 from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.prompt import lines
+from aileron_tui.core.prompt_facts import is_compiling
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.summary import summary, summary_line
@@ -32,7 +33,8 @@ def request_lines(request: Request, width: int) -> Iterator[str]:
     for caution in request.cautions_at(utc_now()):
         yield from wrap(Visible(f"! {inline(caution)}"), width, _INDENT[:6])
     if request.fetching:
-        yield "(the preview is still being fetched)"
+        compiling = " (its connector is being compiled first)" if is_compiling(request) else ""
+        yield f"(the preview is still being fetched{compiling})"
     yield ""
     for name, value in _details(request):
         if value:

@@ -81,13 +81,29 @@ def sends_only_inputs(prompt: Prompt) -> bool:
     return len(prompt.steps) <= 1 and not step_rows(prompt.steps, prompt.args)
 
 
+def is_compiling(request: Request) -> bool:
+    """Whether the preview waits for a connector that is being compiled."""
+    return request.fetching and bool(request.fields.get("compiling_since"))
+
+
+def _time_compiling(request: Request, now: datetime) -> str:
+    try:
+        return f"{max(0, round((now - moment(str(request.fields['compiling_since']))).total_seconds()))} s"
+    except ValueError:
+        return ""
+
+
 def preview_age(request: Request, now: datetime) -> tuple[str, int]:
     """How long ago the preview was fetched, and the room to reserve for it, so that nothing moves when it grows.
+
+    While its connector is being compiled, how long that has taken.
 
     A daemon fetches the preview once, before it asks. If a gate does not say when it fetched the preview, it was after
     the agent asked. Nobody knows how old a preview is that the agent told.
     """
     preview = request.prompt.preview
+    if is_compiling(request):
+        return _time_compiling(request, now), len("120 s")
     if request.fetching or preview is None or preview.unavailable or preview.told_by:
         return "", 0
     fetched = request.fields.get("previewed_at")

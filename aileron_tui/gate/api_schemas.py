@@ -153,6 +153,7 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
         timestamp=_TIME,
         instance=text("The id of this run of the gate."),
         reason=text("Why it is failing."),
+        doing=text("What takes a while and keeps calls waiting, such as compiling a connector."),
     ),
     "Request": mapping("One request as approvers see it: the prompt, its digest, its state and its deadline."),
 }

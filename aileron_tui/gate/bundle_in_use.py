@@ -63,7 +63,7 @@ class BundleInUse:
         return (*_first(count), *files, *(() if has_actions else folder_state(self._setup.manifests)))
 
     def load(self) -> InstalledBundle:
-        """Loads the bundle. The first time is slow, because modules are compiled."""
+        """Loads the bundle."""
         for unknown in self._unknown_connectors():
             log.error("the configuration has an unknown name: %s", inline(unknown))
         if not self._setup.packages:

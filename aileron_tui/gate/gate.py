@@ -184,6 +184,7 @@ class Gate:
         state.outbox_thread.shutdown(wait=False, cancel_futures=True)
         state.outbox.close()
         state.threads.shutdown(wait=False)
+        state.loading.close()
         await self._tools.files.close()
         # Running previews end on their own; the sandbox can only be closed after that.
         with contextlib.suppress(RuntimeError):  # no thread is left; the end of the process closes it
@@ -443,6 +444,11 @@ class Gate:
     async def rule_offers(self, id_: str) -> Reply:
         """Returns the rules that can be made from a request."""
         return await self._rule_changes.offers(id_)
+
+    @property
+    def doing(self) -> str:
+        """What takes a while and keeps calls waiting, or ""."""
+        return self._gate_state.loading.words
 
     @property
     def problem(self) -> str:

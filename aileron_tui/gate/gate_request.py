@@ -85,6 +85,7 @@ class GateRequest:
     result goes to an agent that waits for it, and is not stored. `ended` is set once there is something to tell the
     agent: the end of the request, or the approval of a tool call. `door` is set only for a tool call, which has no
     sandbox. `size` is how much is kept while it waits; of that, `preview_size` is not recorded.
+    `compiling_since` is when the compilation began that its preview waits for, "" if it waits for none.
     """
 
     id: str
@@ -99,6 +100,7 @@ class GateRequest:
     preview_state: PreviewState
     size: int = 0
     preview_size: int = 0
+    compiling_since: str = ""
     fetched: FetchedPreview | None = None
     state: RequestState = RequestState.PENDING
     revision: int = 0
@@ -231,6 +233,8 @@ class GateRequest:
             "head": head,
             **self._deadline_json(),
         }
+        if self.compiling_since:
+            item["compiling_since"] = self.compiling_since
         if self.unrecorded or self.reason:
             item["reason"] = self.unrecorded or self.reason
         if self.error:

@@ -24,6 +24,7 @@ from aileron_tui.gate.agent_shares import AgentShares, Share
 from aileron_tui.gate.asking_limit import AskingLimit
 from aileron_tui.gate.call_inputs import effect_of
 from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn, connector_names
+from aileron_tui.gate.connector_loading import ConnectorLoading
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_health import GateHealth
 from aileron_tui.gate.gate_request import GateRequest
@@ -160,6 +161,7 @@ class GateState:
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
         self.activity = ConnectorActivity(self._start_waiting_ops)
+        self.loading = ConnectorLoading()
         self._ended_bytes = 0
         self.waiting_shares = AgentShares(setup.limits.waiting_share)
         self.byte_shares = AgentShares(setup.limits.byte_share)

@@ -124,6 +124,8 @@ class GateApp:
             "timestamp": timestamp(utc_now()),
             "instance": self._gate.instance,
         }
+        if doing := self._gate.doing:
+            health["doing"] = doing
         return json_response(health | {"reason": problem}, 503) if problem else json_response(health)
 
     async def document(self, http_request: HttpRequest) -> Response:

@@ -1,4 +1,4 @@
-"""An installed bundle: its actions, its loaded connectors, and the state of its folder when it was read."""
+"""An installed bundle: its actions, its connectors, and the state of its folder when it was read."""
 
 import os
 import weakref
@@ -53,7 +53,7 @@ class InstalledBundle:
 
 
 def install(folder: Path, settings: SandboxSettings, *more: Path) -> InstalledBundle:
-    """Reads a bundle folder, or several together, and loads its connectors. The first time compiles modules, slowly."""
+    """Reads a bundle folder, or several together, and checks its connectors."""
     folders = (folder, *more)
     state = folder_state(*folders)
     return install_content(load_bundle(*folders), read_packages(*folders), settings, state)
@@ -62,11 +62,14 @@ def install(folder: Path, settings: SandboxSettings, *more: Path) -> InstalledBu
 def install_content(
     bundle: Bundle, packages: Mapping[str, ConnectorPackage], settings: SandboxSettings, state: FolderState
 ) -> InstalledBundle:
-    """Loads the connectors of a bundle that was read. `state` is that of the files when they were read."""
+    """Checks the connectors of a bundle that was read; each is loaded when it is first called.
+
+    `state` is that of the files when they were read.
+    """
     client = UpstreamClient()
     sandbox = Sandbox(packages, settings, client)
     weakref.finalize(sandbox, client.close)  # a replaced sandbox is used until its last request ends
-    failures = sandbox.prepare(bundle.actions.values())
+    failures = sandbox.check(bundle.actions.values())
     refs = {name: sandbox.connectors(action) for name, action in bundle.actions.items()}
     return InstalledBundle(bundle.actions, refs, bundle.findings, failures, sandbox, state)
 

@@ -70,6 +70,7 @@ class OpRunner:
         except AileronError as error:
             return replies.not_recorded(error)
         end_turn()
+        await self._gate_state.loading.load(installed.sandbox, call)
         try:
             execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
             execution = await _executed(action, execution_future)

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from aileron_tui.core.action import Action
@@ -14,6 +16,7 @@ from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import assess
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.tool_call import ResolvedTool
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
@@ -254,6 +257,8 @@ class RequestHandler:
         left = gate_state.seconds_left(request)
         half = (request.expires_at - request.asked_at).total_seconds() / 2
         self._start_timers(request, left, left - half)
+        if request.sandbox and request.preview_state is PreviewState.NONE:
+            gate_state.spawn(gate_state.loading.load(request.sandbox, request.action_call))
         if request.fetched is None and request.tool is None:
             gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
         else:  # what the gate read for a tool call, or what was fetched for a rule that did not answer the request
@@ -333,10 +338,12 @@ class RequestHandler:
         self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
     ) -> tuple[FetchedPreview | None, Json]:
         """Fetches and records the preview of a call; also returns the connector's whole answer, which is not kept."""
-        fetched_now = self._fetching_now(call)
         answer: Json = None
         if request.sandbox is None:
             return None, None
+        await self._gate_state.loading.load(request.sandbox, call, partial(self._compiling, request))
+        request.compiling_since = ""
+        fetched_now = self._fetching_now(call)
         try:
             outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
         except ThreadsBusy as busy:
@@ -350,6 +357,12 @@ class RequestHandler:
             body["unavailable"] = shown.unavailable
         await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))
         return fetched_now(shown), answer
+
+    def _compiling(self, request: GateRequest, seconds: float) -> None:
+        """Reports that the preview of a request waits for a connector that is being compiled."""
+        if request.is_waiting:
+            request.compiling_since = timestamp(self._gate_state.clock() - timedelta(seconds=seconds))
+            self._gate_state.announce(request)
 
     def _fetching_now(self, call: ResolvedCall) -> Callable[[PreviewResult], FetchedPreview]:
         """Returns a function that makes the preview of a fetch that begins now."""

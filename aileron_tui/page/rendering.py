@@ -13,6 +13,7 @@ from aileron_tui.core.prompt_facts import (
     RISK_WORDS,
     asker_words,
     connectors,
+    is_compiling,
     preview_age,
     rows_by_origin,
     run_words,
@@ -188,7 +189,7 @@ def _preview_origin(request: Request, rows: Rows) -> Line:
         return own(READ_BY_GATE if prompt.preview and not prompt.preview.unavailable else "")
     name = rows.line(short_name(prompt.connector.name)) if prompt.connector.name else ()
     if request.fetching:
-        return (*own("fetching from connector "), *name, *own(" …"))
+        return (*own("compiling" if is_compiling(request) else "fetching from"), *own(" connector "), *name, *own(" …"))
     if prompt.preview is None:
         return own(f"This {'action' if prompt.kind == ACTION else 'request'} has no preview.")
     if prompt.kind == OPENCODE:

@@ -1,4 +1,6 @@
-"""The connectors that can be called: checked against their pin, loaded, and called within their limits."""
+"""The connectors that can be called: checked against their pin, loaded when they are first called, and called
+within their limits.
+"""
 
 import threading
 from collections.abc import Mapping
@@ -11,7 +13,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.connector_call import CallLimits, CallResult, Invocation, invoke, shared_engine
 from aileron_tui.sandbox.connector_package import ConnectorPackage, PinnedPackage, PublisherKeyring, pin
 from aileron_tui.sandbox.credentials import Credentials
-from aileron_tui.sandbox.engine import LoadedModule
+from aileron_tui.sandbox.engine import LoadedModule, check_format
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 from aileron_tui.sandbox.network import UpstreamClient
 
@@ -47,6 +49,7 @@ class LoadedConnectors:
         self._packages = packages
         self._settings = settings
         self._client = client
+        self._pinned: dict[tuple[str, str, str], PinnedPackage] = {}
         self._loaded: dict[tuple[str, str, str], LoadedConnector] = {}
         self._lock = threading.Lock()
 
@@ -66,8 +69,8 @@ class LoadedConnectors:
             )
         return requirement
 
-    def load(self, requirement: Requirement) -> LoadedConnector:
-        """Returns the connector, checked and loaded; raises CallRefused.
+    def check(self, requirement: Requirement) -> PinnedPackage:
+        """Returns the package of a connector, checked but not loaded; raises CallRefused.
 
         Packages are immutable, so each package object is hashed only once.
         """
@@ -77,14 +80,39 @@ class LoadedConnectors:
             raise CallRefused(Failure(FailureKind.CONNECTOR_LOAD_FAILED, why, why, Boundary.RUNTIME))
         key = (requirement.name, requirement.version, requirement.hash)
         with self._lock:
-            cached = self._loaded.get(key)
-        if cached is not None and cached.pinned.package is package:
+            cached = self._pinned.get(key)
+        if cached is not None and cached.package is package:
             return cached
         pinned = pin(package, requirement, self._settings.keyring)
-        loaded = LoadedConnector(pinned, shared_engine().load(package.wasm, pinned.wasm_digest, self._settings.cache))
+        check_format(package.wasm)
+        with self._lock:
+            self._pinned[key] = pinned
+        return pinned
+
+    def load(self, requirement: Requirement) -> LoadedConnector:
+        """Returns the connector, checked and loaded, which takes long if it must be compiled; raises CallRefused."""
+        pinned = self.check(requirement)
+        key = (requirement.name, requirement.version, requirement.hash)
+        with self._lock:
+            cached = self._loaded.get(key)
+        if cached is not None and cached.pinned is pinned:
+            return cached
+        module = shared_engine().load(pinned.package.wasm, pinned.wasm_digest, self._settings.cache, requirement.name)
+        loaded = LoadedConnector(pinned, module)
         with self._lock:
             self._loaded[key] = loaded
         return loaded
+
+    def is_loaded(self, requirement: Requirement) -> bool:
+        """Whether a connector can be called at once."""
+        with self._lock:
+            return (requirement.name, requirement.version, requirement.hash) in self._loaded
+
+    def compiling_since(self, requirement: Requirement) -> float | None:
+        """When the compilation of a connector began on the monotonic clock; None if it is not being compiled."""
+        with self._lock:
+            pinned = self._pinned.get((requirement.name, requirement.version, requirement.hash))
+        return shared_engine().compiling_since(pinned.wasm_digest) if pinned else None
 
     def call(self, loaded: LoadedConnector, op: str, args: JsonObject, *, preview: bool) -> CallResult:
         """Runs one op; as a preview it has less time and may only read."""

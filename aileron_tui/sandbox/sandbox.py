@@ -1,6 +1,7 @@
 """The interface of the sandbox: previews and executions. Calls block and may come from any thread."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import TracebackType
 
 from aileron_tui.core.action import Action, Requirement
@@ -28,23 +29,49 @@ class Sandbox:
         self._client = client or UpstreamClient()
         self._connectors = LoadedConnectors(packages, settings or SandboxSettings(), self._client)
 
-    def prepare(self, actions: Iterable[Action]) -> dict[str, Failure]:
-        """Checks and loads every connector these actions use, so that no prompt has to wait for compilation.
+    def check(self, actions: Iterable[Action]) -> dict[str, Failure]:
+        """Checks every connector these actions use; each is loaded when it is first called.
 
         Returns the failures by connector.
         """
+        return self._failures(actions, self._connectors.check)
+
+    def prepare(self, actions: Iterable[Action]) -> dict[str, Failure]:
+        """Checks and loads every connector these actions use, which takes long if they must be compiled.
+
+        Returns the failures by connector.
+        """
+        return self._failures(actions, self._connectors.load)
+
+    @staticmethod
+    def _failures(actions: Iterable[Action], use: Callable[[Requirement], object]) -> dict[str, Failure]:
         failures: dict[str, Failure] = {}
         for requirement in dict.fromkeys(item for action in actions for item in action.requires):
             try:
-                self._connectors.load(requirement)
+                use(requirement)
             except CallRefused as refused:
                 failures[requirement.name] = refused.failure
         return failures
 
+    def not_loaded(self, call: ResolvedCall) -> tuple[Requirement, ...]:
+        """The connectors that a call uses and that are not loaded yet."""
+        names = {step.connector.name for step in call.steps}
+        found = (requirement for requirement in call.action.requires if requirement.name in names)
+        return tuple(requirement for requirement in found if not self._connectors.is_loaded(requirement))
+
+    def load(self, requirement: Requirement) -> None:
+        """Loads a connector. Why one cannot be loaded is told by the calls that use it."""
+        with suppress(CallRefused):
+            self._connectors.load(requirement)
+
+    def compiling_since(self, requirement: Requirement) -> float | None:
+        """When the compilation of a connector began on the monotonic clock; None if it is not being compiled."""
+        return self._connectors.compiling_since(requirement)
+
     def trust(self, requirement: Requirement) -> str:
         """Returns the trust label of a connector's publisher, or why the connector cannot be used."""
         try:
-            return self._connectors.load(requirement).pinned.trust
+            return self._connectors.check(requirement).trust
         except CallRefused as refused:
             return refused.failure.reason
 

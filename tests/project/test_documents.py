@@ -22,12 +22,8 @@ from aileron_tui.core.action import read_action
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.mcp_policy import policy_reading
 from aileron_tui.core.suite import read_suite
-from aileron_tui.demo.sample_credentials import sample_config
 from aileron_tui.files.config_file import load_config
-from aileron_tui.files.paths import bundled
 from aileron_tui.gate import openapi
-from aileron_tui.gate.installed_bundle import install, sandbox_settings
-from aileron_tui.sandbox.connector_package import PublisherKeyring
 from tests.compiled import shared_cache
 from tests.gate.documented_replies import undocumented
 from tools.http_api import routes
@@ -177,10 +173,7 @@ def test_every_command_of_the_documents_is_run() -> None:
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample connectors, compiled."""
-    folder = shared_cache(tmp_path_factory)
-    with sample_config() as config:
-        install(bundled("manifests"), sandbox_settings(config, folder, PublisherKeyring())).sandbox.close()
-    return folder
+    return shared_cache(tmp_path_factory)
 
 
 @pytest.fixture

@@ -11,10 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.demo.sample_credentials import sample_config
-from aileron_tui.files.paths import bundled
-from aileron_tui.gate.installed_bundle import install, sandbox_settings
-from aileron_tui.sandbox.connector_package import PublisherKeyring
+from tests.compiled import compile_samples
 from tests.robot import bundle
 from tests.robot.case import ROUND, Case
 from tests.robot.families import FAMILIES, SAMPLES, make_case
@@ -103,9 +100,7 @@ def run_all(keys: Sequence[Key], jobs: int, broken: str = "", *, quiet: bool = T
     ):
         shares = [(share, broken, Path(cache)) for share in _shares(keys, jobs)]
         if any(key[0] in SAMPLES for key in keys):
-            with sample_config() as config:
-                settings = sandbox_settings(config, Path(cache), PublisherKeyring())
-                install(bundled("manifests"), settings).sandbox.close()
+            compile_samples(Path(cache))
         for results in pool.imap_unordered(run_share, shares):
             figures.results += results
             for result in results:

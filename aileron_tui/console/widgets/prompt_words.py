@@ -11,7 +11,15 @@ from aileron_tui.console.widgets.prompt_sections import Block, row_lines
 from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.daemon_kinds import ACTION, OPENCODE, TOLD_BY_OPENCODE
 from aileron_tui.core.prompt import READ_BY_GATE, ConnectorRef, Prompt, not_shown, sent_words, told_words
-from aileron_tui.core.prompt_facts import RISK_WORDS, asker_words, connectors, run_words, runs_connector, trust_warnings
+from aileron_tui.core.prompt_facts import (
+    RISK_WORDS,
+    asker_words,
+    connectors,
+    is_compiling,
+    run_words,
+    runs_connector,
+    trust_warnings,
+)
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.resolved_step import short_name
@@ -85,7 +93,8 @@ def fetched_heading(request: Request, *, brief: bool = False) -> Content:
         return trusted(READ_BY_GATE if prompt.preview and not prompt.preview.unavailable else "", STRONG)
     connector = foreign_short(short_name(prompt.connector.name), _MAX_NAME)
     if request.fetching:
-        return Content.assemble(trusted("fetching from connector ", STRONG), connector, trusted(" …", STRONG))
+        doing = "compiling connector " if is_compiling(request) else "fetching from connector "
+        return Content.assemble(trusted(doing, STRONG), connector, trusted(" …", STRONG))
     if prompt.preview is None:
         return trusted(f"This {'action' if prompt.kind == ACTION else 'request'} has no preview.", MUTED)
     if prompt.preview.unavailable:
