@@ -244,6 +244,17 @@ class WebhookConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricsConfig:
+    """Numbers about the gate's work for Prometheus ([more](operating.md#metrics)). They need `aileron-tui[metrics]`."""
+
+    enabled: bool = key(
+        False,
+        "Serve `/v1/metrics` to approvers, and to the token that the gate writes to `metrics.token` in its folder.",
+        "true",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class BundleConfig:
     """Folders with actions and connectors of your own, written before the first table."""
 
@@ -267,4 +278,5 @@ class Config:
     surfaces: SurfacesConfig = field(default_factory=SurfacesConfig)
     notifications: NotificationConfig = field(default_factory=NotificationConfig)
     webhook: WebhookConfig = field(default_factory=WebhookConfig)
+    metrics: MetricsConfig = field(default_factory=MetricsConfig)
     manifests: tuple[Path, ...] = ()

@@ -20,6 +20,7 @@ from aileron_tui.files.config import (
     ConnectorSettings,
     ConsoleConfig,
     CredentialSource,
+    MetricsConfig,
     NotificationConfig,
     Policy,
     SourceConfig,
@@ -78,6 +79,7 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
         surfaces,
         notifications,
         webhook,
+        MetricsConfig(**table.get("metrics", {})),
         manifests,
     )
 

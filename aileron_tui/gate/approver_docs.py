@@ -193,6 +193,14 @@ AUDIT: Final = RouteDocs(
     replies=(ReplyDocs(200, "The events.", mapping("")),),
 )
 AUDIT_EVENT: Final = RouteDocs("Get one audit event", replies=(ReplyDocs(200, "The event.", mapping("")),))
+METRICS: Final = RouteDocs(
+    "Get the metrics",
+    "In the text format of Prometheus. Needs `[metrics] enabled = true` in the configuration.",
+    replies=(
+        ReplyDocs(200, "The metrics.", text(), media_type="text/plain"),
+        ReplyDocs(503, "Metrics are off, or their extra is not installed; the message says which.", ref("Error")),
+    ),
+)
 STATUS: Final = RouteDocs("Get the status of the gate", replies=(ReplyDocs(200, "The status.", mapping("")),))
 
 VIEWER_SESSION: Final = RouteDocs(

@@ -248,7 +248,11 @@ class DecisionHandler:
             return replies.not_recorded(error)
         self.check.used(decision)
         request.decision, request.reason = decision.envelope, decision.reason
-        self._gate_state.feed.publish("resolved", self._resolved_event(request, decision))
+        event = self._resolved_event(request, decision)
+        self._gate_state.feed.publish("resolved", event)
+        self._gate_state.metrics.decided(
+            str(event["surface"]), self._gate_state.age(request), approved=decision.approved
+        )
         if decision.approved:
             if edit:
                 request.edited_from = request.prompt

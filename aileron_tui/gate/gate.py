@@ -29,6 +29,7 @@ from aileron_tui.gate.deadline_handler import DeadlineHandler
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.door_sessions import DoorSessions
 from aileron_tui.gate.event_feed import EventFeed
+from aileron_tui.gate.gate_metrics import GateMetrics, metrics_token, start_metrics
 from aileron_tui.gate.gate_state import OUTBOX, GateSetup, GateState, log
 from aileron_tui.gate.installed_bundle import action_json, sandbox_settings
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
@@ -93,6 +94,7 @@ class Gate:
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
         self._reported = ""
         self._reloading = asyncio.Lock()
+        self.metrics_token = ""  # the hash of the token for metrics, if they are served
         self.ledger_id = ""  # the hash of the ledger's first entry; set by start()
 
     @property
@@ -148,6 +150,7 @@ class Gate:
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
+        self._start_metrics()
         if not state.boot_clock.boot:
             log.warning("this system does not report when it started, so deadlines rely on its clock after a restart")
         state.health.watch(lambda: state.recorder.problem)
@@ -167,6 +170,7 @@ class Gate:
         """
         state = self._gate_state
         state.feed.close()
+        state.metrics.close()
         await state.stop_background_work(self._op_runner.tasks, _STOP_SECONDS)
         await self._alerts.close()
         await self._ends.try_once_more(_CLOSE_SECONDS)
@@ -238,6 +242,25 @@ class Gate:
             return self._bundle.is_current(self._gate_state.reader, self._gate_state.installed)
         except AileronError:
             return False
+
+    def _start_metrics(self) -> None:
+        """Counts what the gate does, if the configuration asks for it. If that is not possible, the gate works on."""
+        state = self._gate_state
+        if not state.setup.config.metrics.enabled:
+            return
+        state.metrics = start_metrics(self, state)
+        if state.metrics.why_none:
+            log.error("%s", state.metrics.why_none)
+            return
+        try:
+            self.metrics_token = metrics_token(state.setup.data)
+        except AileronError as error:
+            log.error("only approvers can read the metrics, because there is no token for them: %s", inline(str(error)))
+
+    @property
+    def metrics(self) -> GateMetrics:
+        """What the gate counts about its work."""
+        return self._gate_state.metrics
 
     def _log_bundle(self) -> None:
         installed = self._gate_state.installed

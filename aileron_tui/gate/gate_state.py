@@ -27,6 +27,7 @@ from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn, conne
 from aileron_tui.gate.connector_loading import ConnectorLoading
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_health import GateHealth
+from aileron_tui.gate.gate_metrics import GateMetrics
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.http_limits import AgentBuckets
 from aileron_tui.gate.installed_bundle import InstalledBundle
@@ -162,6 +163,7 @@ class GateState:
         self._recently_ended: dict[str, GateRequest] = {}
         self.activity = ConnectorActivity(self._start_waiting_ops)
         self.loading = ConnectorLoading()
+        self.metrics = GateMetrics()
         self._ended_bytes = 0
         self.waiting_shares = AgentShares(setup.limits.waiting_share)
         self.byte_shares = AgentShares(setup.limits.byte_share)
@@ -246,6 +248,7 @@ class GateState:
         while len(self._recently_ended) > _MAX_RECENTLY_ENDED or self._ended_bytes > _MAX_ENDED_BYTES:
             self._ended_bytes -= self._recently_ended.pop(next(iter(self._recently_ended))).size
         self._note_unknown(request)
+        self.metrics.ended(state)
         request.ended.set()
         by = f", answered by {request.rule}" if request.rule else ""
         log.info("%s %s is %s%s", request.id, inline(request.name), state, by)
@@ -304,6 +307,10 @@ class GateState:
         return done
 
     # deadlines
+
+    def age(self, request: GateRequest) -> float:
+        """How many seconds ago a request was made."""
+        return (self.clock() - request.asked_at).total_seconds()
 
     def latest_time(self) -> datetime:
         """The latest time that the clock has shown. Setting the clock back extends no deadline."""

@@ -19,7 +19,7 @@ from aileron_tui.core.agent_change import token_hash
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.times import timestamp, utc_now
-from aileron_tui.gate import agent_docs
+from aileron_tui.gate import agent_docs, approver_docs
 from aileron_tui.gate.agent_routes import AgentRoutes
 from aileron_tui.gate.agent_turns import AgentTurns
 from aileron_tui.gate.approver_routes import ApproverRoutes
@@ -36,6 +36,7 @@ from aileron_tui.gate.http_request import (
     Caller,
     ClientDisconnected,
     HttpRequest,
+    MetricsReader,
     Refusal,
     json_response,
     not_found,
@@ -98,6 +99,7 @@ class GateApp:
             (
                 Route("GET", "/v1/health", RouteAccess.OPEN, self.health, agent_docs.HEALTH),
                 Route("GET", "/v1/openapi.json", RouteAccess.OPEN, self.document, agent_docs.DOCUMENT),
+                Route("GET", "/v1/metrics", RouteAccess.METRICS, self.metrics, approver_docs.METRICS),
                 *AgentRoutes(gate, held).routes,
                 *PermissionRoutes(gate, held).routes,
                 *ApproverRoutes(gate, self.sessions, self._watchers).routes,
@@ -127,6 +129,14 @@ class GateApp:
         if doing := self._gate.doing:
             health["doing"] = doing
         return json_response(health | {"reason": problem}, 503) if problem else json_response(health)
+
+    async def metrics(self, http_request: HttpRequest) -> Response:
+        """Returns what the gate has counted."""
+        http_request.query()
+        metrics = self._gate.metrics
+        if metrics.why_none:
+            raise Refusal(503, "unavailable", metrics.why_none)
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def document(self, http_request: HttpRequest) -> Response:
         """Returns the API document, which is built when it is first asked for."""
@@ -249,7 +259,9 @@ class GateApp:
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
             return None
-        return self._agent(token) or self.sessions.find(token) or self.viewers.find(token)
+        if agent := self._agent(token):
+            return agent
+        return self.sessions.find(token) or self.viewers.find(token) or self._metrics_reader(token)
 
     def _agent(self, token: str) -> AgentCaller | None:
         """Identifies an agent. Tokens are looked up by their hash, so the time it takes says nothing about them."""
@@ -257,17 +269,16 @@ class GateApp:
         name = self._gate.agents().with_hash(hashed)
         return AgentCaller(name, hashed) if name else None
 
+    def _metrics_reader(self, token: str) -> MetricsReader | None:
+        known = self._gate.metrics_token
+        return MetricsReader() if known and token_hash(token) == known else None
+
     def _check_access(self, http_request: HttpRequest, access: RouteAccess) -> None:
         caller = http_request.caller
         if access is RouteAccess.OPEN:
             return
         if isinstance(caller, AgentCaller):
-            if http_request.on_socket:
-                raise Refusal(403, "forbidden", f"this socket is for approvers; agents use {self._origin_check.url}")
-            if access not in (RouteAccess.AGENT, RouteAccess.CATALOGUE):
-                raise Refusal(
-                    403, "forbidden", "agents may only list actions, call them, ask about tools and fetch results"
-                )
+            self._check_agent(http_request, access)
         elif isinstance(caller, Session):
             if access is RouteAccess.AGENT:
                 raise Refusal(403, "forbidden", "approvers cannot run actions or fetch results")
@@ -275,12 +286,23 @@ class GateApp:
                 raise Refusal(403, "forbidden", "approvers see more at /v1/action-approvals")
         elif isinstance(caller, ViewerSession):
             _check_viewer(http_request, access)
+        elif isinstance(caller, MetricsReader):
+            if access is not RouteAccess.METRICS:
+                raise Refusal(403, "forbidden", "this token may only read /v1/metrics")
         elif access is RouteAccess.VIEWER_HANDSHAKE:
             # The kernel has said that the caller is this user. A token, even an invalid one, is not a viewer's.
             if not http_request.on_socket or http_request.raw.headers.getlist("authorization"):
                 raise unauthorized()
         elif access is not RouteAccess.HANDSHAKE:
             raise unauthorized()
+
+    def _check_agent(self, http_request: HttpRequest, access: RouteAccess) -> None:
+        if http_request.on_socket:
+            raise Refusal(403, "forbidden", f"this socket is for approvers; agents use {self._origin_check.url}")
+        if access not in (RouteAccess.AGENT, RouteAccess.CATALOGUE):
+            raise Refusal(
+                403, "forbidden", "agents may only list actions, call them, ask about tools and fetch results"
+            )
 
     def _check_rate(self, http_request: HttpRequest, caller: AgentCaller) -> None:
         if seconds := self._rates.of(caller.name).take():
@@ -289,6 +311,7 @@ class GateApp:
 
     def _log_request(self, http_request: HttpRequest, status: int, started_at: float, request_id: str) -> None:
         """Logs one line. The path is only logged if it is a known route; the query is never logged."""
+        self._gate.metrics.responded(status)
         caller = http_request.caller
         scope = http_request.raw.scope
         caller_name = caller.name if caller else scope.get(LOGGED_CALLER, "")
@@ -315,4 +338,6 @@ def _owner(caller: Caller) -> str:
     """Returns the owner of a caller's connection; an agent's name cannot be taken for another kind of owner."""
     if isinstance(caller, AgentCaller):
         return f"agent {caller.name}"
+    if isinstance(caller, MetricsReader):
+        return caller.name
     return VIEWERS if isinstance(caller, ViewerSession) else APPROVER

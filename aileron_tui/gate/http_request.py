@@ -55,7 +55,14 @@ class AgentCaller:
     token: str
 
 
-Caller: TypeAlias = AgentCaller | Session | ViewerSession
+@dataclass(frozen=True, slots=True)
+class MetricsReader:
+    """Who has the token for metrics, and may read nothing else."""
+
+    name: str = "metrics"
+
+
+Caller: TypeAlias = AgentCaller | Session | ViewerSession | MetricsReader
 """Who makes an HTTP request."""
 
 

@@ -76,7 +76,9 @@ class OpRunner:
             execution = await _executed(action, execution_future)
         except Exception as error:  # noqa: BLE001  # whatever it is, the call must get an end
             execution = Execution(action.name, failure=_broken_off(error))
-        end = EntryDraft(_end_kind(execution.failure), {"gated": False, **_error_body(execution.failure)}, id_)
+        kind = _end_kind(execution.failure)
+        self._gate_state.metrics.ran(call.connector.name, execution.seconds, _STATES[kind])
+        end = EntryDraft(kind, {"gated": False, **_error_body(execution.failure)}, id_)
         try:
             await record(end)
         except AileronError as error:
@@ -111,14 +113,15 @@ class OpRunner:
     async def _run(self, request: GateRequest, execution_future: "asyncio.Future[Execution]") -> None:
         try:
             execution = await _executed(request.action, execution_future)
-            failure, text = execution.failure, "" if execution.failure else execution.text
+            failure, text, seconds = execution.failure, "" if execution.failure else execution.text, execution.seconds
         except Exception as error:  # noqa: BLE001  # whatever it is, the request must get an end
-            failure, text = _broken_off(error), ""
+            failure, text, seconds = _broken_off(error), "", 0.0
         if failure:
             result = agent_replies.failed(request.id, failure.envelope())
         else:
             result = agent_replies.completed(request.id, text)
         kind = _end_kind(failure)
+        self._gate_state.metrics.ran(request.connector.name, seconds, _STATES[kind])
         entry = EntryDraft(kind, _error_body(failure), request.id)
         await self._requests.ends.finish(request, RequestEnd(_STATES[kind], entry, result))
 

@@ -24,6 +24,7 @@ _TAG_OF: Final = {
     RouteAccess.CATALOGUE: "agents",
     RouteAccess.HANDSHAKE: "approvers",
     RouteAccess.APPROVER: "approvers",
+    RouteAccess.METRICS: "approvers",
     RouteAccess.VIEWER_HANDSHAKE: "viewers",
     RouteAccess.VIEWER: "viewers",
 }
@@ -34,6 +35,7 @@ _SECURITY: Final[dict[RouteAccess, list[Json]]] = {
     RouteAccess.AGENT: [{"agentToken": []}],
     RouteAccess.CATALOGUE: [{"agentToken": []}, {"session": []}],
     RouteAccess.APPROVER: [{"session": []}],
+    RouteAccess.METRICS: [{"metricsToken": []}, {"session": []}],
     RouteAccess.VIEWER: [{"session": []}],
 }
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
@@ -69,6 +71,7 @@ def document(routes: Iterable[Route]) -> JsonObject:
             },
             "securitySchemes": {
                 "agentToken": {"type": "http", "scheme": "bearer", "description": "The token of an agent."},
+                "metricsToken": {"type": "http", "scheme": "bearer", "description": "The token for metrics."},
                 "session": {"type": "http", "scheme": "bearer", "description": "The token of a session."},
             },
         },

@@ -352,6 +352,8 @@ class RequestHandler:
             if outcome is None:
                 return None, None
             shown, answer = outcome.result, outcome.output
+            failed = bool(shown.unavailable)
+            self._gate_state.metrics.previewed(call.connector.name, outcome.seconds, failed=failed)
         body = preview_body(shown, keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable

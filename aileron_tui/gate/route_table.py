@@ -20,6 +20,7 @@ class RouteAccess(StrEnum):
     AGENT = "agent"  # the agent token
     CATALOGUE = "catalogue"  # the agent token or a session
     APPROVER = "approver"  # a session
+    METRICS = "metrics"  # the token for metrics or a session
     VIEWER_HANDSHAKE = "viewer handshake"  # any process of this user, through the Unix socket, without a token
     VIEWER = "viewer"  # a viewer's session, through the Unix socket
 

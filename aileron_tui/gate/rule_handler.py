@@ -243,6 +243,7 @@ class RuleHandler:
             log.warning("%s was not answered by %s: %s", request.id, rule.id, inline(str(error)))
             return False
         request.rule, request.rule_envelope, request.reason = rule.id, known.envelope, reason
+        gate_state.metrics.ruled(rule.id, allowed=allowed)
         request.recorded.set_result(None)
         if allowed and request.tool:
             self.hand_over(request)

@@ -61,6 +61,7 @@ class UnsignedDenials:
             "surface": denial.surface,
             "by": "",
         }
+        state.metrics.decided(denial.surface, state.age(request), approved=False)
         state.feed.publish("resolved", event | {"reason": denial.reason} if denial.reason else event)
         result = agent_replies.denied(request.id, denial.reason)
         await self._requests.ends.keep_result(result, request.fingerprint)

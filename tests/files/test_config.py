@@ -23,6 +23,9 @@ keys = { approve = "ctrl+y" }
 [notifications]
 content = false
 
+[metrics]
+enabled = true
+
 [webhook]
 url = "https://hooks.example.com/aileron?key=1"
 content = true
@@ -86,6 +89,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
     assert (config.console.theme, config.console.undo_seconds) == ("aileron-light", 0)
     assert config.console.keys == {"approve": "ctrl+y"}
     assert config.notifications.content is False
+    assert config.metrics.enabled is True
     assert config.webhook == WebhookConfig(
         "https://hooks.example.com/aileron?key=1", True, WebhookSecret(file=Path("~/.aileron/webhook.secret"))
     )
@@ -139,6 +143,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ('[connectors."local://a/b".credential]\nregion = "x"', 1, "0 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nenv = "A"\nkeyring = "b/c"', 1, "2 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nkeyring = "b"', 2, "service and a user", "service/user"),
+        ("[metrics]\nenabled = 1", 2, "enabled", ""),
         ("[notifications]\ncontents = true", 2, "contents", 'Did you mean "content"?'),
         ('[webhook]\nurl = "http://hooks.example.com/a"', 2, "sent unencrypted over the network", "https://"),
         ('[webhook]\nurl = "https://me:pass@hooks.example.com/"', 2, "user name or a password", "https://"),

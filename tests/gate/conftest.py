@@ -21,7 +21,7 @@ from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.times import timestamp
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
-from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, Policy
+from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, MetricsConfig, Policy
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.gate_state import GateLimits, GateSetup
 from aileron_tui.gate.replies import Reply
@@ -58,6 +58,7 @@ class GateEnv:
     policy: Policy = field(default_factory=Policy)
     limits: GateLimits = field(default_factory=GateLimits)
     risk: tuple[RiskRule, ...] = ()
+    metrics: bool = False
 
     @property
     def data(self) -> Path:
@@ -68,7 +69,8 @@ class GateEnv:
             "local://aileron/mail": ConnectorSettings(CredentialSource(env="TEST_MAIL_TOKEN")),
             "local://aileron/files": ConnectorSettings(CredentialSource(env="TEST_FILES_KEY")),
         }
-        return GateSetup(self.data, self.manifests, Config(self.policy, self.risk, connectors), self.cache, self.limits)
+        config = Config(self.policy, self.risk, connectors, metrics=MetricsConfig(enabled=self.metrics))
+        return GateSetup(self.data, self.manifests, config, self.cache, self.limits)
 
     @asynccontextmanager
     async def gate(self, **options: Any) -> AsyncIterator[Gate]:

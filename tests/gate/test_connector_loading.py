@@ -92,10 +92,10 @@ def test_a_compilation_that_fails_is_told_and_nothing_is_run(env: GateEnv, compi
             assert dig(item, "preview", "unavailable") == why
             assert (await gate.decide(id_, env.decision(item))).status == 200
             failed = await result_of(gate, id_)
-            assert dig(failed, "error", "class") == "resource_limit_exceeded"
-            assert dig(failed, "error", "retriable") is True
-            assert dig(failed, "error", "message").startswith("nothing was run")
-            ungated = await ask(gate, "list-drafts", query="x")
+            assert dig(failed, "failure", "error", "class") == "resource_limit_exceeded"
+            assert dig(failed, "failure", "error", "retriable") is True
+            assert dig(failed, "failure", "error", "message").startswith("nothing was run")
+            ungated = await ask(gate, "list-drafts", limit=1)
             assert dig(ungated.body, "error", "class") == "resource_limit_exceeded"
             assert len(compiler.compiled) == 1
         assert not env.service.sent

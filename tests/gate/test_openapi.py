@@ -91,7 +91,7 @@ def test_a_route_takes_what_the_document_says(env: GateEnv) -> None:
 
 async def check_names(served: ServedGate, route: Route) -> None:
     operation = DOCUMENT["paths"][route.path][route.method.lower()]
-    caller = served.approver if route.access is RouteAccess.APPROVER else served.agent
+    caller = served.approver if route.access in (RouteAccess.APPROVER, RouteAccess.METRICS) else served.agent
     caller = served.anonymous if route.access is RouteAccess.HANDSHAKE else caller
     asked = await caller.request(route.method, path_of(route), params={"zz-unknown": "1"})
     known = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"}
@@ -204,5 +204,5 @@ def test_the_document_says_who_may_use_a_route(access: RouteAccess) -> None:
         for name in scheme
     }
     agents = access in (RouteAccess.AGENT, RouteAccess.CATALOGUE)
-    sessions = access in (RouteAccess.CATALOGUE, RouteAccess.APPROVER, RouteAccess.VIEWER)
+    sessions = access in (RouteAccess.CATALOGUE, RouteAccess.APPROVER, RouteAccess.METRICS, RouteAccess.VIEWER)
     assert ("agentToken" in schemes, "session" in schemes) == (agents, sessions)
