@@ -18,6 +18,9 @@ from aileron_tui.core.visible_text import clip, inline
 MAX_LINE_LENGTH: Final = 300
 """How much of an event's text is written."""
 
+_LEVELS: Final = {"failed": "error", "critical": "error", "error": "error", "warning": "warning"}
+"""How serious an event is, for what reads the JSON format; all others are only information."""
+
 
 class GateLog:
     """Writes log lines to a stream. Without a stream, nothing is logged."""
@@ -35,7 +38,8 @@ class GateLog:
             return
         now = timestamp(self._clock())
         if self._as_json:
-            line = json.dumps({"time": now, "event": event, "text": inline(text), **fields})
+            level = _LEVELS.get(event, "info")
+            line = json.dumps({"time": now, "level": level, "event": event, "text": inline(text), **fields})
         else:
             line = f"{now[:19]}Z {event:<8} {clip(inline(text), MAX_LINE_LENGTH)}".rstrip()
         try:

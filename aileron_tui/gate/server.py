@@ -30,6 +30,7 @@ from aileron_tui.gate.http_app import Doors, GateApp
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
 from aileron_tui.gate.page_port import MakePage, PageOffer
+from aileron_tui.gate.service_manager import READY, STOPPING, ServiceManager
 from aileron_tui.ledger.file_names import FILE as LEDGER_NAME
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ async def _serve(app: GateApp, listeners: Sequence[socket.socket]) -> AsyncItera
             listener.close()
 
 
-async def run(  # noqa: PLR0913  # the last three are optional
+async def run(  # noqa: PLR0913  # the last four are optional
     gate: "Gate",
     data: Path,
     address: ListenAddress,
@@ -196,13 +197,16 @@ async def run(  # noqa: PLR0913  # the last three are optional
     output: TextIO,
     gate_log: GateLog,
     own_process: bool = False,
+    manager: ServiceManager | None = None,
     doors: Doors | None = None,
     page: MakePage | None = None,
 ) -> None:
     """Runs a complete gate: starts it, prints its address, and stops it on SIGINT or SIGTERM.
 
-    With `own_process`, the process ends at most a minute after the signal, whatever hangs.
+    With `own_process`, the process ends at most a minute after the signal, whatever hangs. `manager` is told when the
+    gate is ready and when it stops.
     """
+    manager = manager or ServiceManager()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -210,6 +214,7 @@ async def run(  # noqa: PLR0913  # the last three are optional
         if stop.is_set():
             os._exit(128 + signal.SIGTERM)  # on a second signal: exit at once; the ledger survives that
         gate_log.note("stopping")
+        manager.tell(STOPPING)
         if own_process:
             # If something does not return, such as a write to a disk that hangs, the system ends the process.
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -229,7 +234,12 @@ async def run(  # noqa: PLR0913  # the last three are optional
                 instance=gate.instance,
             )
             _note_how_to_call(gate_log, CallHint(discovery_info["url"], discovery_info["agent_token_file"]))
-            await stop.wait()
+            manager.tell(READY, f"STATUS=at {discovery_info['url']}")
+            alive = asyncio.create_task(manager.report_alive(), name="watchdog")
+            try:
+                await stop.wait()
+            finally:
+                alive.cancel()
         gate_log.note("stopped")
     finally:
         for signal_number in (signal.SIGINT, signal.SIGTERM):

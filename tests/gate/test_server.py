@@ -74,9 +74,22 @@ def test_a_complete_gate_process(env: GateEnv) -> None:
     assert (modes, answers) == ([0o600, 0o600], [200])
     assert not (env.data / "gate.json").exists()
     assert (env.data / "agent.token").exists(), "the token stays valid after a restart"
-    events = [json.loads(line)["event"] for line in log.getvalue().splitlines()]
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    events = [line["event"] for line in lines]
     assert events[-1] == "stopped"
     assert "http" in events
+    assert {line["level"] for line in lines} == {"info"}
+
+
+@pytest.mark.parametrize("level", [logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL])
+def test_a_line_of_json_says_how_serious_it_is_and_has_no_control_characters(level: int) -> None:
+    stream = io.StringIO()
+    record = logging.LogRecord("aileron_tui.gate", level, "", 0, "%s", ("a\n\x1b[31m\u202eb\ud800",), None)
+    GateLogHandler(GateLog(stream, as_json=True)).emit(record)
+    (line,) = stream.getvalue().splitlines()
+    assert line.isprintable()
+    assert json.loads(line)["level"] == {"critical": "error"}.get(record.levelname.lower(), record.levelname.lower())
+    assert json.loads(line)["text"] == "a⏎⟨ESC⟩[31m⟨U+202E⟩b⟨U+D800⟩"
 
 
 def test_two_gates_do_not_share_a_data_folder(env: GateEnv) -> None:

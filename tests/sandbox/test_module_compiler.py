@@ -52,7 +52,7 @@ def use_program(monkeypatch: pytest.MonkeyPatch, folder: Path, body: str) -> Non
     program = folder / "program"
     program.write_text(f"#!{sys.executable}\nimport os, signal, sys, time\n{body}\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setattr(module_compiler.sys, "executable", str(program))
+    monkeypatch.setattr(sys, "executable", str(program))
 
 
 @pytest.mark.usefixtures("nothing_compiled_here")
@@ -109,12 +109,12 @@ def test_a_process_that_fails_is_a_refusal_that_can_be_tried_again(
         load(tmp_path / "cache", with_engine=wasm_engine)
     assert refused.value.failure.retriable
     assert not list((tmp_path / "cache").glob("*"))
-    monkeypatch.setattr(module_compiler.sys, "executable", sys.orig_argv[0])
+    monkeypatch.setattr(sys, "executable", sys.orig_argv[0])
     with pytest.raises(CallRefused, match=why):  # not tried again at once
         load(tmp_path / "cache", with_engine=wasm_engine)
     monkeypatch.undo()
     later = time.monotonic() + engine._SECONDS_UNTIL_NEXT_TRY
-    monkeypatch.setattr(engine.time, "monotonic", lambda: later)
+    monkeypatch.setattr(time, "monotonic", lambda: later)
     assert load(tmp_path / "cache", with_engine=wasm_engine).compiled
 
 
@@ -131,7 +131,7 @@ def test_without_a_process_it_is_compiled_here(
     if body:
         use_program(monkeypatch, tmp_path, body)
     else:
-        monkeypatch.setattr(module_compiler.sys, "executable", str(tmp_path / "missing"))
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
     assert load(tmp_path / "cache").compiled
     assert not load(tmp_path / "cache").compiled
 

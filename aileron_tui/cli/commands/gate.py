@@ -5,13 +5,15 @@ Started in a terminal, it also asks there when no other surface is attached.
 
 import argparse
 import asyncio
+import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
-from aileron_tui.cli.exit_codes import OK
+from aileron_tui.cli.exit_codes import OK, USAGE
 from aileron_tui.cli.log_output import LogOutput
+from aileron_tui.cli.output import write_error
 from aileron_tui.doors.claude_route import claude_routes
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
@@ -20,6 +22,7 @@ from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, ListenAddress
 from aileron_tui.gate.server import run as serve
+from aileron_tui.gate.service_manager import service_manager
 from aileron_tui.page.offer import make_page
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.embedded_gate import gate_setup
@@ -50,12 +53,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--key", metavar="NAME", default="", help="the key to sign with in this terminal")
     parser.add_argument("--log-json", action="store_true", help="write the log as JSON lines")
+    parser.add_argument(
+        "--service",
+        action="store_true",
+        help="write a file that lets systemd or launchd run the gate with the other options, and say how to use it",
+    )
+    parser.add_argument("--print", action="store_true", help="with --service: only print the file")
 
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0 after a clean stop, 1 if it cannot start."""
+    if options.print and not options.service:
+        write_error("--print needs --service")
+        return USAGE
     protect_process()
     config = load_config(paths().config)
+    if options.service:
+        from aileron_tui.cli import service_setup  # noqa: PLC0415  # seldom needed
+
+        return service_setup.run(options, config)
     setup = gate_setup(config, options.manifests)
     address = ListenAddress(options.host, options.port, options.allow_remote)
     output = LogOutput(sys.stderr)
@@ -84,6 +100,7 @@ async def _serve(setup: GateSetup, address: ListenAddress, log: GateLog, floor: 
             output=sys.stdout,
             gate_log=log,
             own_process=True,
+            manager=service_manager(os.environ),
             doors=claude_routes,
             page=make_page,
         )
