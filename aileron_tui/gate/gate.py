@@ -29,10 +29,11 @@ from aileron_tui.gate.deadline_handler import DeadlineHandler
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.door_sessions import DoorSessions
 from aileron_tui.gate.event_feed import EventFeed
-from aileron_tui.gate.gate_metrics import GateMetrics, metrics_token, start_metrics
+from aileron_tui.gate.gate_metrics import GateMetrics
 from aileron_tui.gate.gate_state import OUTBOX, GateSetup, GateState, log
 from aileron_tui.gate.installed_bundle import action_json, sandbox_settings
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.gate.metrics_setup import start_metrics
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion, known_call
 from aileron_tui.gate.presence import Presence
@@ -150,7 +151,7 @@ class Gate:
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
-        self._start_metrics()
+        self.metrics_token = start_metrics(state, lambda: self.problem, self.ledger_path)
         if not state.boot_clock.boot:
             log.warning("this system does not report when it started, so deadlines rely on its clock after a restart")
         state.health.watch(lambda: state.recorder.problem)
@@ -242,20 +243,6 @@ class Gate:
             return self._bundle.is_current(self._gate_state.reader, self._gate_state.installed)
         except AileronError:
             return False
-
-    def _start_metrics(self) -> None:
-        """Counts what the gate does, if the configuration asks for it. If that is not possible, the gate works on."""
-        state = self._gate_state
-        if not state.setup.config.metrics.enabled:
-            return
-        state.metrics = start_metrics(self, state)
-        if state.metrics.why_none:
-            log.error("%s", state.metrics.why_none)
-            return
-        try:
-            self.metrics_token = metrics_token(state.setup.data)
-        except AileronError as error:
-            log.error("only approvers can read the metrics, because there is no token for them: %s", inline(str(error)))
 
     @property
     def metrics(self) -> GateMetrics:

@@ -1,18 +1,8 @@
 """What a gate counts about its work. Without metrics, nothing is counted."""
 
-import secrets
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from aileron_tui.core.agent_change import token_hash
 from aileron_tui.core.states import RequestState
-from aileron_tui.files.agent_tokens import read_token, write_token
-
-if TYPE_CHECKING:
-    from aileron_tui.gate.gate import Gate
-    from aileron_tui.gate.gate_state import GateState
-
-_FILE: Final = "metrics.token"
 
 OFF: Final = "metrics are off; set enabled = true in the table [metrics] of the configuration, and restart the gate"
 NO_EXTRA: Final = (
@@ -51,22 +41,3 @@ class GateMetrics:
 
     def close(self) -> None:
         """Stops counting."""
-
-
-def start_metrics(gate: "Gate", state: "GateState") -> GateMetrics:
-    """The metrics of a gate, if the configuration asks for them and their extra is installed."""
-    if not state.setup.config.metrics.enabled:
-        return GateMetrics()
-    try:
-        from aileron_tui.gate.prometheus_metrics import PrometheusMetrics  # noqa: PLC0415  # it needs an extra
-    except ImportError:
-        return GateMetrics(NO_EXTRA)
-    return PrometheusMetrics(gate, state)
-
-
-def metrics_token(data: Path) -> str:
-    """The hash of the token that may read the metrics and nothing else. The first time, the token is made."""
-    path = data / _FILE
-    if not path.exists():
-        write_token(path, secrets.token_urlsafe(32))
-    return token_hash(read_token(path))

@@ -4,7 +4,8 @@ The number of series is limited: names of connectors and rules beyond a limit ar
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import prometheus_client
@@ -17,7 +18,6 @@ from aileron_tui.gate.gate_metrics import GateMetrics
 from aileron_tui.gate.presence import SURFACES
 
 if TYPE_CHECKING:
-    from aileron_tui.gate.gate import Gate
     from aileron_tui.gate.gate_state import GateState
 
 _MOST_CONNECTORS: Final = 50
@@ -32,9 +32,9 @@ _SURFACES: Final = frozenset({*SURFACES, "notification"})
 class PrometheusMetrics(GateMetrics):
     """The metrics of one gate, in a registry of their own."""
 
-    def __init__(self, gate: "Gate", state: "GateState") -> None:
+    def __init__(self, state: "GateState", problem: Callable[[], str], ledger: Path) -> None:
         super().__init__("")
-        prometheus_client.disable_created_metrics()  # a second series for each counter
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series
         self._registry = registry = CollectorRegistry()
         self._connectors, self._rules = _Names((), _MOST_CONNECTORS), _Names((), _MOST_RULES)
         self._surfaces = _Names(_SURFACES, 0)
@@ -51,9 +51,9 @@ class PrometheusMetrics(GateMetrics):
         waiting = gauge("requests_waiting", "Requests that wait for an answer")
         waiting.set_function(lambda: sum(1 for _ in state.pending()))
         gauge("requests_open", "Requests that wait or run").set_function(lambda: len(state.open_requests))
-        gauge("healthy", "1 if the gate can do its work").set_function(lambda: not gate.problem)
+        gauge("healthy", "1 if the gate can do its work").set_function(lambda: not problem())
         gauge("ledger_entries", "Entries in the ledger").set_function(lambda: state.recorder.head.seq)
-        gauge("ledger_bytes", "Size of the ledger's files").set_function(lambda: _size(gate))
+        gauge("ledger_bytes", "Size of the ledger's files").set_function(lambda: _size(ledger))
         info = Gauge("aileron_build_info", "Always 1, with the version", ("version",), registry=registry)
         info.labels(__version__).set(1)
         self._decisions = counter("decisions", "Answers of people", "verdict", "surface")
@@ -128,12 +128,12 @@ class _ErrorCounter(logging.Handler):
         self._counter.inc()
 
 
-def _size(gate: "Gate") -> int:
+def _size(ledger: Path) -> int:
     """The bytes of the ledger and of what SQLite keeps beside it."""
     total = 0
     for suffix in ("", "-wal"):
         try:
-            total += gate.ledger_path.with_name(gate.ledger_path.name + suffix).stat().st_size
+            total += ledger.with_name(ledger.name + suffix).stat().st_size
         except OSError:
             continue
     return total

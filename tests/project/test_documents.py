@@ -96,6 +96,8 @@ RUN: dict[str, int | str] = {
     "aileron-tui rules replay rule-0123 --since 7d": 5,
     "aileron-tui doctor": 0,
     "aileron-tui gate": 0,
+    "aileron-tui gate --service": 0,
+    "aileron-tui gate --service --print": 0,
     "aileron-tui history --source here": 1,  # there is no such source in an empty home
     "aileron-tui history head": 0,
     "aileron-tui history verify": 0,
@@ -184,6 +186,7 @@ def home(tmp_path: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     shutil.copytree(compiled, home / "cache", copy_function=os.link)
     monkeypatch.setenv("AILERON_TUI_HOME", str(home))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.delenv("AILERON_API_URL", raising=False)
     monkeypatch.delenv("AILERON_TOKEN", raising=False)
     monkeypatch.chdir(ROOT)

@@ -66,12 +66,12 @@ def run(options: argparse.Namespace) -> int:
     if options.print and not options.service:
         write_error("--print needs --service")
         return USAGE
-    protect_process()
-    config = load_config(paths().config)
     if options.service:
         from aileron_tui.cli import service_setup  # noqa: PLC0415  # seldom needed
 
-        return service_setup.run(options, config)
+        return service_setup.run(options, load_config(paths().config))
+    protect_process()
+    config = load_config(paths().config)
     setup = gate_setup(config, options.manifests)
     address = ListenAddress(options.host, options.port, options.allow_remote)
     output = LogOutput(sys.stderr)
