@@ -44,10 +44,11 @@ def test_a_ruled_call_whose_agent_disconnects_is_never_called_withdrawn(env: Gat
     async def work() -> None:
         async with env.gate() as gate:
             await make_from(env, gate, await waiting(gate))
-            env.service.latency_seconds = 0.3
+            before = newest(env).id
+            env.service.latency_seconds = 0.5
             task = asyncio.create_task(call_in(gate, "s-1", "send-draft", {"draft_id": "r-12345"}, 30))
-            await asyncio.sleep(0.1)  # the preview is being fetched
-            id_ = newest(env).id
+            while (id_ := newest(env).id) == before:  # once it is recorded, the preview is being fetched
+                await asyncio.sleep(0.01)
             assert EntryKind.RULED not in kinds(env, id_)
             task.cancel()
             states = set()
