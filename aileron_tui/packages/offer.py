@@ -103,7 +103,7 @@ def read_offer(source: str, rules: OfferRules | None = None) -> PackageOffer:
     """Reads what a source offers; raises PackageError if it cannot be read or offers nothing."""
     rules = rules or OfferRules()
     if is_reference(source):
-        offer = _Reading(rules).archive_at(release_address(source), source).offer(source)
+        offer = _Reading(rules).release(source).offer(source)
     elif "://" in source:
         offer = _read_address(source, rules)
     else:
@@ -121,7 +121,8 @@ def _read_address(address: str, rules: OfferRules) -> PackageOffer:
     if address.partition("?")[0].endswith(f"/{SUITE_FILE}"):
         reading.suite_at(address)
         return reading.offer(address)
-    return reading.archive_at(address, address).offer(address)
+    reading.came_from(address, reading.archive_at(address))
+    return reading.offer(address)
 
 
 def _read_path(source: str, rules: OfferRules) -> PackageOffer:
@@ -158,6 +159,8 @@ class _Reading:
         self._whole = False
         self._disabled: frozenset[str] = frozenset()
         self._archives = self._size = 0
+        self._hosts: dict[str, None] = {}
+        self._told: set[str] = set()
 
     def folder(self, root: str) -> None:
         """Reads a bundle or a repository."""
@@ -187,10 +190,10 @@ class _Reading:
     def suite_at(self, address: str) -> None:
         """Reads a suite from an address, then its actions, then the connectors that these pin."""
         fetched = download(address, replace(self._rules.download, largest=_LARGEST_SUITE), self._rules.progress)
-        self.origins.append(_origin(address, fetched.address))
+        self.came_from(address, fetched.address)
         self._suite = read_suite(fetched.data, address)
         for _, entry in self._suite.value.paths if self._suite.value else ():
-            self._archive(beside(address, entry))
+            self.archive_at(beside(address, entry))
         self._fetch_references()
         self._fetch_connectors(address)
 
@@ -201,10 +204,31 @@ class _Reading:
                 self.origins.append(f"the archive {path}")
             self._add_archive(_read(path, LARGEST_ARCHIVE), path)
 
-    def archive_at(self, address: str, source: str) -> "_Reading":
-        """Reads the release archive at an address."""
-        self.origins.append(_origin(source, self._archive(address)))
+    def came_from(self, source: str, final: str) -> None:
+        """Notes where the source was downloaded from; a redirect to another host is said."""
+        host = _host(final)
+        self._told |= {host, _host(source)}
+        if is_reference(source):
+            self.origins.append(f"{source} from {host}")
+        else:
+            self.origins.append(source if _host(source) == host else f"{source} (redirected to {host})")
+
+    def release(self, reference: str) -> "_Reading":
+        """Reads the release archive of a reference."""
+        self.came_from(reference, self.archive_at(release_address(reference), reference))
         return self
+
+    def archive_at(self, address: str, reference: str = "") -> str:
+        """Downloads an archive, which must contain what its reference says; returns where it finally came from."""
+        fetched = download(address, self._rules.download, self._rules.progress)
+        found = self._add_archive(fetched.data, address)
+        release = release_of(address)
+        if found and reference and found != reference:
+            raise _other_release(address, found, reference)
+        if found and release and found.partition("://")[2] != release.reference:
+            raise _other_release(address, found, release.reference)
+        self._hosts[_host(fetched.address)] = None
+        return fetched.address
 
     def offer(self, source: str) -> PackageOffer:
         """What was found, without what has errors."""
@@ -219,7 +243,7 @@ class _Reading:
         wrong = {finding.file for finding in findings if finding.severity is Severity.ERROR}
         return PackageOffer(
             source,
-            "; ".join(self.origins),
+            self._origin,
             tuple(
                 OfferedConnector(package, reading.value, bundled.hash)
                 for (reading, package), bundled in zip(self._packages, packages, strict=True)
@@ -234,6 +258,13 @@ class _Reading:
             tuple(findings),
         )
 
+    @property
+    def _origin(self) -> str:
+        """Where everything came from: what the source says of itself, and every other host that sent something."""
+        said = "; ".join(self.origins)
+        others = [host for host in self._hosts if host not in self._told]
+        return f"{said}, with archives from {', '.join(others)}" if others else said
+
     def _read_suite(self, file: str, root: str, known: list[str]) -> list[str]:
         """Reads a suite and returns the files that it names and that are not known."""
         suite = self._suite = read_suite(_read(file), file)
@@ -246,7 +277,7 @@ class _Reading:
         suite = self._suite.value if self._suite else None
         for entry in suite.actions if suite else ():
             if "://" in entry:
-                self._archive(release_address(entry))
+                self.archive_at(release_address(entry), entry)
 
     def _fetch_connectors(self, address: str) -> None:
         """Fetches the connectors that the actions of a suite pin, from the repository of the suite or their own."""
@@ -258,21 +289,11 @@ class _Reading:
                 if requirement.hash.lower() in present:
                     continue
                 present.add(requirement.hash.lower())
+                reference = f"{requirement.name}@{requirement.version}"
                 if release and release.holds(requirement.name):
-                    self._archive(release.address("", requirement.version))
+                    self.archive_at(release.address("", requirement.version), reference)
                 elif not requirement.name.startswith("local://"):
-                    self._archive(release_address(f"{requirement.name}@{requirement.version}"))
-
-    def _archive(self, address: str) -> str:
-        """Downloads an archive and returns the address that it finally came from."""
-        fetched = download(address, self._rules.download, self._rules.progress)
-        found = self._add_archive(fetched.data, address)
-        release = release_of(address)
-        if release and found and found.partition("://")[2] != release.reference:
-            hint = "Ask its publisher, or name the release that you want."
-            detail = f"it contains {found}, but the address is that of {release.reference}"
-            raise PackageError(f"cannot use {address}", detail, hint)
-        return fetched.address
+                    self.archive_at(release_address(reference), reference)
 
     def _add_archive(self, data: bytes, name: str) -> str:
         """Adds what is in an archive, and returns its name and version."""
@@ -339,9 +360,10 @@ def _read(file: str, limit: int = 0) -> bytes:
         ) from None
 
 
-def _origin(source: str, final: str) -> str:
-    """Where something was downloaded from; a redirect to another host is said."""
-    host = final.partition("://")[2].partition("/")[0]
-    if is_reference(source) or source.partition("://")[2].partition("/")[0] == host:
-        return f"{source} from {host}" if is_reference(source) else source
-    return f"{source} (redirected to {host})"
+def _host(address: str) -> str:
+    return address.partition("://")[2].partition("/")[0]
+
+
+def _other_release(address: str, found: str, expected: str) -> PackageError:
+    detail = f"it contains {found}, but the address is that of {expected}"
+    return PackageError(f"cannot use {address}", detail, "Ask its publisher, or name the release that you want.")
