@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from aileron_tui.core.action import Action, Requirement, read_action
@@ -28,7 +29,7 @@ from aileron_tui.files.bundle_layout import (
 )
 from aileron_tui.files.manifest_files import UnreadableFile, disabled_actions, pins_of, read_file, resolve_paths
 from aileron_tui.packages.archive import LARGEST_ARCHIVE, ArchivedAction, read_archive
-from aileron_tui.packages.download import DownloadRules, Progress, download
+from aileron_tui.packages.download import Download, DownloadRules, Progress, download
 from aileron_tui.packages.release_address import (
     beside,
     is_reference,
@@ -42,6 +43,7 @@ _ARCHIVE_ENDINGS: Final = (".tar.gz", ".tgz")
 _HASH: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
 _MOST_ARCHIVES: Final = 200
 _LARGEST_SOURCE: Final = 256 * 1024 * 1024
+_LONGEST_MINUTES: Final = 15
 _LARGEST_SUITE: Final = 1024 * 1024
 _LARGEST_SIGNATURE: Final = 4096
 
@@ -161,6 +163,7 @@ class _Reading:
         self._archives = self._size = 0
         self._hosts: dict[str, None] = {}
         self._told: set[str] = set()
+        self._ends = monotonic() + _LONGEST_MINUTES * 60
 
     def folder(self, root: str) -> None:
         """Reads a bundle or a repository."""
@@ -189,7 +192,7 @@ class _Reading:
 
     def suite_at(self, address: str) -> None:
         """Reads a suite from an address, then its actions, then the connectors that these pin."""
-        fetched = download(address, replace(self._rules.download, largest=_LARGEST_SUITE), self._rules.progress)
+        fetched = self._download(address, _LARGEST_SUITE)
         self.came_from(address, fetched.address)
         self._suite = read_suite(fetched.data, address)
         for _, entry in self._suite.value.paths if self._suite.value else ():
@@ -220,7 +223,7 @@ class _Reading:
 
     def archive_at(self, address: str, reference: str = "") -> str:
         """Downloads an archive, which must contain what its reference says; returns where it finally came from."""
-        fetched = download(address, self._rules.download, self._rules.progress)
+        fetched = self._download(address)
         found = self._add_archive(fetched.data, address)
         release = release_of(address)
         if found and reference and found != reference:
@@ -295,28 +298,43 @@ class _Reading:
                 elif not requirement.name.startswith("local://"):
                     self.archive_at(release_address(reference), reference)
 
+    def _download(self, address: str, largest: int = LARGEST_ARCHIVE) -> Download:
+        """Downloads a file in the time that is left for all of them."""
+        rules, left = self._rules.download, self._ends - monotonic()
+        if left <= 0:
+            detail = f"it was not complete after {_LONGEST_MINUTES} minutes"
+            raise PackageError("downloading takes too long", detail, "Try again, or add it in parts.")
+        rules = replace(rules, seconds=min(rules.seconds, left), largest=min(rules.largest, largest))
+        return download(address, rules, self._rules.progress)
+
     def _add_archive(self, data: bytes, name: str) -> str:
         """Adds what is in an archive, and returns its name and version."""
         self._archives += 1
-        self._size += len(data)
         if self._archives > _MOST_ARCHIVES:
             raise PackageError(f"there are more than {_MOST_ARCHIVES} archives", name, "Add them in parts.")
-        if self._size > _LARGEST_SOURCE:
-            detail = f"together they have more than {mebibytes(_LARGEST_SOURCE)}"
-            raise PackageError("the archives are too large", detail, "Add them in parts.")
         content = read_archive(data, name)
         if isinstance(content, ArchivedAction):
+            self._count(content.data)
             reading = read_action(content.data, name)
             self._actions.append((reading, content.data, content.signature))
             return reading.value.source if reading.value else ""
+        self._count(content.wasm, content.manifest)
         connector = read_connector(content.manifest, name)
         self._packages.append((connector, content))
         return f"{connector.value.name}@{connector.value.version}" if connector.value else ""
+
+    def _count(self, *parts: bytes) -> None:
+        """Limits what is kept in memory, which may be a hundred times as much as was downloaded."""
+        self._size += sum(map(len, parts))
+        if self._size > _LARGEST_SOURCE:
+            detail = f"its files have more than {mebibytes(_LARGEST_SOURCE)}"
+            raise PackageError("this is too much to install at once", detail, "Add it in parts.")
 
     def _action_file(self, file: str) -> None:
         data = self._found(file, _read)
         if data is None:
             return
+        self._count(data)
         signature = f"{file.removesuffix(ACTION_FILE)}{SIGNATURE_FILE}" if file.endswith(f"/{ACTION_FILE}") else ""
         signed = _read(signature, _LARGEST_SIGNATURE) if signature and is_file(signature) else None
         self._actions.append((read_action(data, file), data, signed))
@@ -331,6 +349,7 @@ class _Reading:
                 self.unreadable.append(Finding("module-missing", message, fix, files.manifest, 0, 0, Severity.WARNING))
             return
         package = read_package_files(files)
+        self._count(package.wasm, package.manifest)
         self._packages.append((read_connector(package.manifest, files.manifest), package))
 
     def _found(self, file: str, read: Callable[[str], bytes]) -> bytes | None:

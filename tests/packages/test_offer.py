@@ -222,9 +222,18 @@ def test_a_source_of_too_many_or_too_large_archives_is_refused(
     monkeypatch.setattr("aileron_tui.packages.offer._MOST_ARCHIVES", 5)
     assert refusal(server.url("/suite.toml")).title == "there are more than 5 archives"
     assert len(server.asked) == 7
-    folder = release.write_archives(tmp_path / "downloads")
-    monkeypatch.setattr("aileron_tui.packages.offer._LARGEST_SOURCE", 1024)
-    assert refusal(folder).title == "the archives are too large"
+    folder, bundle = release.write_archives(tmp_path / "downloads"), release.write_bundle(tmp_path / "bundle")
+    size = len(release.package.wasm)
+    assert sum(file.stat().st_size for file in folder.iterdir()) < size, "what counts is the size after decompression"
+    monkeypatch.setattr("aileron_tui.packages.offer._LARGEST_SOURCE", size)
+    for source in (folder, bundle):
+        assert refusal(source).title == "this is too much to install at once"
+
+
+def test_a_source_that_takes_too_long_is_refused(server: HttpsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aileron_tui.packages.offer._LONGEST_MINUTES", 0)
+    assert refusal(server.url("/suite.toml")).title == "downloading takes too long"
+    assert not server.asked
 
 
 @pytest.mark.parametrize("source", ["x" * 5000, "a\0b", "~nobody-here/x", "", "/dev/null", "\udc80"])
