@@ -10,7 +10,6 @@ from aileron_tui.cli.output import counted
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Finding, Severity
-from aileron_tui.core.publisher_change import key_text
 from aileron_tui.files.config import Config
 from aileron_tui.files.manifest_files import read_folder
 from aileron_tui.files.paths import Paths, bundled
@@ -52,12 +51,11 @@ def _publishers(here: Paths, recorded: TrustedPublishers) -> tuple[Check, Publis
         keyring = load_keyring(here.keyring)
     except AileronError as error:
         return failed("publishers", error, f"Fix {here.keyring}, or move it away."), PublisherKeyring()
-    keys = [(authority, key_text(raw)) for authority, raws in keyring.publishers.items() for raw in raws]
-    unsigned = [authority for authority, key in keys if (authority, key) not in recorded]
-    if unsigned:
+    if unsigned := recorded.without_record(keyring.publishers):
         words = f"nobody signed for {counted(len(unsigned), 'key')} in {here.keyring}: {', '.join(unsigned)}"
         return Check("publishers", Status.WARN, words, fix="`aileron-tui trust --list` shows what to do."), keyring
-    return Check("publishers", Status.OK, f"{counted(len(keys), 'key')} in {here.keyring}"), keyring
+    count = sum(map(len, keyring.publishers.values()))
+    return Check("publishers", Status.OK, f"{counted(count, 'key')} in {here.keyring}"), keyring
 
 
 def _in_use(installed: InstalledPackages, keyring: PublisherKeyring) -> Check:

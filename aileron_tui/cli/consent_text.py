@@ -1,6 +1,7 @@
 """What the consent to a package says: what it is, who made it, what it may do, and what is new."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,9 @@ from aileron_tui.packages.store import SIGNED
 
 _GUTTER: Final = "    > "
 _HANG: Final = "      "
+_WHAT: Final = "  What      > "
 _MOST_SKIPPED: Final = 20
+_ADDRESS: Final = re.compile(r"https?://(?P<host>[^/?#]*?)(?::[0-9]+)?(?:[/?#].*)?", re.DOTALL)
 _UNGATED: Final = "An agent can call these at any time, and nobody is asked first."
 _UNSIGNED: Final = "Nobody vouches for it: it is not signed."
 _UNKNOWN: Final = "It is signed, but by nobody whom you trust. `aileron-tui trust` adds a publisher."
@@ -28,12 +31,19 @@ def title(proposal: Proposal) -> str:
     return f"Update {inline(grant.name)} from {inline(before.version) or 'its version'} to{version or ' this one'}?"
 
 
-def consent_rows(proposals: Sequence[Proposal], folders: Sequence[Path], width: int) -> list[str]:
-    """Everything that an approval covers, in rows of this width. The first two columns are never foreign."""
+def consent_rows(
+    proposals: Sequence[Proposal], folders: Sequence[Path], width: int, unconfirmed: Collection[str] = ()
+) -> list[str]:
+    """Everything that an approval covers, in rows of this width. The first two columns are never foreign.
+
+    All rows with the words of an author are marked with `>`. `unconfirmed` are publishers with a key in the keyring
+    that nobody signed for.
+    """
     rows: list[str] = []
     for proposal, folder in zip(proposals, folders, strict=True):
-        for line in (*_lines(proposal, folder), ""):
-            rows += wrap(Visible(line), width, _HANG[: min(6, width // 4)], words=True)
+        for line in (*_lines(proposal, folder, unconfirmed), ""):
+            hang = _GUTTER if line.startswith((_GUTTER, _WHAT)) else _HANG[: min(6, width // 4)]
+            rows += wrap(Visible(line), width, hang, words=True)
     return rows
 
 
@@ -55,14 +65,19 @@ def _quoted(data: bytes, width: int) -> Iterator[str]:
         yield from wrap(Visible(f"{_GUTTER}{line}"), width, _GUTTER)
 
 
-def _lines(proposal: Proposal, folder: Path) -> Iterator[str]:
+def _lines(proposal: Proposal, folder: Path, unconfirmed: Collection[str]) -> Iterator[str]:
     grant = proposal.grant
     yield title(proposal)
     if proposal.about:
-        yield f"  What      > {inline(proposal.about)}"
+        yield f"{_WHAT}{inline(proposal.about)}"
     yield f"  From      {inline(grant.origin)}"
+    yield from _host_warnings(_hosts_in([grant.source]))
+    publishers = {each.publisher.removeprefix(SIGNED) for each in (*grant.connectors, *grant.actions)}
+    for publisher in sorted(publishers.intersection(unconfirmed)):
+        yield f"! Nobody confirmed the key of {inline(publisher)}: somebody wrote it into keyring.json."
+        yield "  Compare its fingerprint before you rely on the signature: `aileron-tui trust --list`."
     if proposal.before is None:
-        yield from _everything(proposal)
+        yield from _everything(proposal, unconfirmed)
     else:
         yield from _differences(package_diff(proposal.before, grant), proposal)
     for finding in proposal.skipped[:_MOST_SKIPPED]:
@@ -74,11 +89,11 @@ def _lines(proposal: Proposal, folder: Path) -> Iterator[str]:
     yield f"  Files go to {inline(str(folder))}"
 
 
-def _everything(proposal: Proposal) -> Iterator[str]:
+def _everything(proposal: Proposal, unconfirmed: Collection[str]) -> Iterator[str]:
     grant = proposal.grant
     for connector in grant.connectors:
         yield ""
-        yield from _connector_lines(connector)
+        yield from _connector_lines(connector, unconfirmed)
     gated = [action for action in grant.actions if action.gated]
     ungated = [action for action in grant.actions if not action.gated]
     if not grant.actions:
@@ -98,15 +113,15 @@ def _everything(proposal: Proposal) -> Iterator[str]:
     yield ""
 
 
-def _connector_lines(connector: ConnectorGrant) -> Iterator[str]:
+def _connector_lines(connector: ConnectorGrant, unconfirmed: Collection[str]) -> Iterator[str]:
     yield f"Connector {inline(connector.name)} {inline(connector.version)}"
-    yield from _publisher_lines(connector.publisher)
+    yield from _publisher_lines(connector.publisher, unconfirmed)
     yield f"  Hash      {inline(connector.hash)}"
     if not connector.hosts:
         yield "  Hosts     none"
     for index, host in enumerate(connector.hosts):
         yield f"  {'Hosts     ' if not index else '          '}{inline(host)}"
-    yield from _host_warnings(connector.hosts)
+    yield from _host_warnings(_hosts_in(connector.hosts))
     credential = connector.credential
     if credential is None:
         yield "  Account   none"
@@ -116,18 +131,36 @@ def _connector_lines(connector: ConnectorGrant) -> Iterator[str]:
         yield f"  Scope     {inline(scope)}"
     for address in credential.addresses:
         yield f"  Signs in  {inline(address)}"
+    yield from _host_warnings(_hosts_in(credential.addresses))
+
+
+def _hosts_in(places: Iterable[str]) -> Iterator[str]:
+    """The hosts in addresses and in pairs of host and port; none in the paths of files."""
+    for place in places:
+        if address := _ADDRESS.fullmatch(place):
+            yield address["host"]
+        elif "/" not in place:
+            yield place.rpartition(":")[0]
 
 
 def _host_warnings(hosts: Iterable[str]) -> Iterator[str]:
-    """What is suspicious about the names of hosts."""
-    for host in hosts:
-        for remark in about_host(host.rpartition(":")[0]):
+    """What is suspicious about the names of hosts, each once."""
+    for host in dict.fromkeys(hosts):
+        for remark in about_host(host):
             yield f"{' ' if remark.is_note else '!'} {inline(remark.text)}"
 
 
-def _publisher_lines(publisher: str) -> Iterator[str]:
+def _reached(connectors: Iterable[ConnectorGrant]) -> Iterator[str]:
+    """The hosts that connectors reach, and those where their accounts sign in."""
+    for connector in connectors:
+        yield from _hosts_in(connector.hosts)
+        yield from _hosts_in(connector.credential.addresses if connector.credential else ())
+
+
+def _publisher_lines(publisher: str, unconfirmed: Collection[str]) -> Iterator[str]:
     if publisher.startswith(SIGNED):
-        yield f"  Publisher {inline(publisher)}, which you trust"
+        trusted = "" if publisher.removeprefix(SIGNED) in unconfirmed else ", which you trust"
+        yield f"  Publisher {inline(publisher)}{trusted}"
         return
     yield f"! Publisher {'none' if publisher == 'unsigned' else 'unknown'}"
     yield f"  {_UNSIGNED if publisher == 'unsigned' else _UNKNOWN}"
@@ -149,9 +182,8 @@ def _differences(diff: PackageDiff, proposal: Proposal) -> Iterator[str]:
     for mark, lines in (("!", diff.warnings), ("+", diff.more), ("-", diff.less), ("~", diff.other)):
         for line in lines:
             yield f"{mark} {inline(line)}"
-    known = {host for connector in proposal.before.connectors for host in connector.hosts} if proposal.before else set()
-    hosts = dict.fromkeys(host for connector in proposal.grant.connectors for host in connector.hosts)
-    yield from _host_warnings(host for host in hosts if host not in known)
+    known = {*_reached(proposal.before.connectors)} if proposal.before else set()
+    yield from _host_warnings(host for host in _reached(proposal.grant.connectors) if host not in known)
     for action in proposal.grant.actions:
         if action.name in new:
             yield f"  What {inline(action.name)} is for, in the words of its author:"

@@ -24,6 +24,7 @@ from aileron_tui.packages.store import PackageStore
 from aileron_tui.sandbox.connector_package import load_keyring
 from aileron_tui.signing import key_store
 from aileron_tui.signing.packages import Packages
+from aileron_tui.signing.trusted_publishers import TrustedPublishers
 from aileron_tui.surface import package_changes
 from aileron_tui.surface.local_ledgers import gate_ledger
 
@@ -42,6 +43,11 @@ def installed() -> InstalledPackages:
     """What is installed in this home."""
     with local_reader(gate_ledger(), indexed=True) as reader:
         return installed_packages(paths().data, Packages.of(reader) if reader else Packages())
+
+
+def _recorded_publishers() -> TrustedPublishers:
+    with local_reader(gate_ledger(), indexed=True) as reader:
+        return TrustedPublishers.of(reader) if reader else TrustedPublishers()
 
 
 def offered(source: str, options: argparse.Namespace, known: InstalledPackages) -> PackageOffer:
@@ -80,7 +86,8 @@ def ask_and_install(
     """Asks about everything that is new in these offers, and installs it if it is approved."""
     here, ledger = paths(), gate_ledger()
     policy = load_config(here.config).policy
-    proposals = propose(offers, known, load_keyring(here.keyring))
+    keyring = load_keyring(here.keyring)
+    proposals = propose(offers, known, keyring)
     new = [proposal for proposal in proposals if proposal.is_new]
     restored = _restore([proposal for proposal in proposals if not proposal.is_new], known, ledger)
     if not new:
@@ -93,9 +100,10 @@ def ask_and_install(
     private_folder(here.data)
     store = PackageStore(here.data)
     folders = [store.folder(proposal.grant.hash) for proposal in new]
+    unconfirmed = _recorded_publishers().without_record(keyring.publishers)
     approved = consent_question.consented(
         f"Consent required: {counted(len(new), 'package')}",
-        lambda width: consent_text.consent_rows(new, folders, width),
+        lambda width: consent_text.consent_rows(new, folders, width, unconfirmed),
         lambda width: consent_text.view_rows(new, width),
         new[0].grant.name if policy.high_risk == "type" else "",
     )

@@ -43,10 +43,14 @@ def is_older(version: str, than: str) -> bool:
 
 def _order(version: str) -> tuple[object, ...]:
     numbers, _, rest = version.partition("+")[0].partition("-")
-    parts = tuple(
-        (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part) for part in rest.split(".") if rest
-    )
-    return (*(int(number) for number in numbers.split(".")), not rest, parts)
+    parts = tuple((0, *_size(part)) if part.isdigit() else (1, 0, part) for part in rest.split(".") if rest)
+    return (*map(_size, numbers.split(".")), not rest, parts)
+
+
+def _size(digits: str) -> tuple[int, str]:
+    """What a number is compared by. It may have any length, and Python converts only some thousand digits."""
+    digits = digits.lstrip("0")
+    return len(digits), digits
 
 
 def _compare_connectors(before: PackageGrant, after: PackageGrant, diff: PackageDiff) -> None:
@@ -57,6 +61,8 @@ def _compare_connectors(before: PackageGrant, after: PackageGrant, diff: Package
         known = old.get(name)
         if known is None:
             diff.more += _new_connector(connector)
+            if not connector.publisher.startswith(_SIGNED):
+                diff.warnings.append(f"No publisher that you trust signed the new connector {name}")
             continue
         if is_older(connector.version, known.version):
             diff.warnings.append(f"Older connector: {name} {connector.version} instead of {known.version}")
@@ -117,8 +123,10 @@ def _compare_actions(before: PackageGrant, after: PackageGrant, diff: PackageDif
     for action in after.actions:
         known = old.pop(action.name, None)
         if known is None:
+            found = diff.more if action.gated else diff.warnings
             asks = "asks you first" if action.gated else "runs WITHOUT asking you"
-            (diff.more if action.gated else diff.warnings).append(f"New action {action.name} {action.version}: {asks}")
+            found.append(f"New action {action.name} {action.version}, {action.publisher}: {asks}")
+            found += [f"{action.name} runs {op}" for op in action.ops]
         elif action == known:
             same += 1
         else:
@@ -136,7 +144,11 @@ def _compare_action(before: ActionGrant, after: ActionGrant, diff: PackageDiff) 
     if is_older(after.version, before.version):
         diff.warnings.append(f"Older action: {name} {after.version} instead of {before.version}")
     _compare_publisher(f"action {name}", before.publisher, after.publisher, diff)
-    diff.more += [f"{name} also runs {op}" for op in after.ops if op not in before.ops]
+    added = [f"{name} also runs {op}" for op in after.ops if op not in before.ops]
+    if after.gated:
+        diff.more += added
+    else:
+        diff.warnings += [f"{line}, WITHOUT asking you" for line in added]
     diff.less += [f"{name} no longer runs {op}" for op in before.ops if op not in after.ops]
     if after.hash != before.hash:
         diff.other.append(f"Action {name} {before.version} → {after.version}")

@@ -86,7 +86,7 @@ async def _download(url: Url, rules: DownloadRules, progress: Progress) -> Downl
                         return Download(await _body(response, url, rules, progress), str(url))
                     url = _redirected(url, response, rules)
     except TimeoutError:
-        raise _failed(shown, url, f"it took longer than {rules.seconds:g} s") from None
+        raise _failed(shown, url, f"it took longer than {rules.seconds:.3g} s") from None
     except (ValueError, ImportError, httpx.InvalidURL):  # the address itself was checked
         hint = "Set HTTPS_PROXY to an address such as http://proxy.example:3128, or unset it."
         raise DownloadError(f"cannot use the proxy {proxy_name()}", "its address is not supported", hint) from None

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from aileron_tui.core.action import Action, Requirement, read_action
@@ -28,7 +29,7 @@ from aileron_tui.files.bundle_layout import (
 )
 from aileron_tui.files.manifest_files import UnreadableFile, disabled_actions, pins_of, read_file, resolve_paths
 from aileron_tui.packages.archive import LARGEST_ARCHIVE, ArchivedAction, read_archive
-from aileron_tui.packages.download import DownloadRules, Progress, download
+from aileron_tui.packages.download import Download, DownloadRules, Progress, download
 from aileron_tui.packages.release_address import (
     beside,
     is_reference,
@@ -42,6 +43,7 @@ _ARCHIVE_ENDINGS: Final = (".tar.gz", ".tgz")
 _HASH: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
 _MOST_ARCHIVES: Final = 200
 _LARGEST_SOURCE: Final = 256 * 1024 * 1024
+_LONGEST_MINUTES: Final = 15
 _LARGEST_SUITE: Final = 1024 * 1024
 _LARGEST_SIGNATURE: Final = 4096
 
@@ -103,7 +105,7 @@ def read_offer(source: str, rules: OfferRules | None = None) -> PackageOffer:
     """Reads what a source offers; raises PackageError if it cannot be read or offers nothing."""
     rules = rules or OfferRules()
     if is_reference(source):
-        offer = _Reading(rules).archive_at(release_address(source), source).offer(source)
+        offer = _Reading(rules).release(source).offer(source)
     elif "://" in source:
         offer = _read_address(source, rules)
     else:
@@ -121,7 +123,8 @@ def _read_address(address: str, rules: OfferRules) -> PackageOffer:
     if address.partition("?")[0].endswith(f"/{SUITE_FILE}"):
         reading.suite_at(address)
         return reading.offer(address)
-    return reading.archive_at(address, address).offer(address)
+    reading.came_from(address, reading.archive_at(address))
+    return reading.offer(address)
 
 
 def _read_path(source: str, rules: OfferRules) -> PackageOffer:
@@ -158,6 +161,9 @@ class _Reading:
         self._whole = False
         self._disabled: frozenset[str] = frozenset()
         self._archives = self._size = 0
+        self._hosts: dict[str, None] = {}
+        self._told: set[str] = set()
+        self._ends = monotonic() + _LONGEST_MINUTES * 60
 
     def folder(self, root: str) -> None:
         """Reads a bundle or a repository."""
@@ -186,11 +192,11 @@ class _Reading:
 
     def suite_at(self, address: str) -> None:
         """Reads a suite from an address, then its actions, then the connectors that these pin."""
-        fetched = download(address, replace(self._rules.download, largest=_LARGEST_SUITE), self._rules.progress)
-        self.origins.append(_origin(address, fetched.address))
+        fetched = self._download(address, _LARGEST_SUITE)
+        self.came_from(address, fetched.address)
         self._suite = read_suite(fetched.data, address)
         for _, entry in self._suite.value.paths if self._suite.value else ():
-            self._archive(beside(address, entry))
+            self.archive_at(beside(address, entry))
         self._fetch_references()
         self._fetch_connectors(address)
 
@@ -201,10 +207,31 @@ class _Reading:
                 self.origins.append(f"the archive {path}")
             self._add_archive(_read(path, LARGEST_ARCHIVE), path)
 
-    def archive_at(self, address: str, source: str) -> "_Reading":
-        """Reads the release archive at an address."""
-        self.origins.append(_origin(source, self._archive(address)))
+    def came_from(self, source: str, final: str) -> None:
+        """Notes where the source was downloaded from; a redirect to another host is said."""
+        host = _host(final)
+        self._told |= {host, _host(source)}
+        if is_reference(source):
+            self.origins.append(f"{source} from {host}")
+        else:
+            self.origins.append(source if _host(source) == host else f"{source} (redirected to {host})")
+
+    def release(self, reference: str) -> "_Reading":
+        """Reads the release archive of a reference."""
+        self.came_from(reference, self.archive_at(release_address(reference), reference))
         return self
+
+    def archive_at(self, address: str, reference: str = "") -> str:
+        """Downloads an archive, which must contain what its reference says; returns where it finally came from."""
+        fetched = self._download(address)
+        found = self._add_archive(fetched.data, address)
+        release = release_of(address)
+        if found and reference and found != reference:
+            raise _other_release(address, found, reference)
+        if found and release and found.partition("://")[2] != release.reference:
+            raise _other_release(address, found, release.reference)
+        self._hosts[_host(fetched.address)] = None
+        return fetched.address
 
     def offer(self, source: str) -> PackageOffer:
         """What was found, without what has errors."""
@@ -219,7 +246,7 @@ class _Reading:
         wrong = {finding.file for finding in findings if finding.severity is Severity.ERROR}
         return PackageOffer(
             source,
-            "; ".join(self.origins),
+            self._origin,
             tuple(
                 OfferedConnector(package, reading.value, bundled.hash)
                 for (reading, package), bundled in zip(self._packages, packages, strict=True)
@@ -234,6 +261,13 @@ class _Reading:
             tuple(findings),
         )
 
+    @property
+    def _origin(self) -> str:
+        """Where everything came from: what the source says of itself, and every other host that sent something."""
+        said = "; ".join(self.origins)
+        others = [host for host in self._hosts if host not in self._told]
+        return f"{said}, with archives from {', '.join(others)}" if others else said
+
     def _read_suite(self, file: str, root: str, known: list[str]) -> list[str]:
         """Reads a suite and returns the files that it names and that are not known."""
         suite = self._suite = read_suite(_read(file), file)
@@ -246,7 +280,7 @@ class _Reading:
         suite = self._suite.value if self._suite else None
         for entry in suite.actions if suite else ():
             if "://" in entry:
-                self._archive(release_address(entry))
+                self.archive_at(release_address(entry), entry)
 
     def _fetch_connectors(self, address: str) -> None:
         """Fetches the connectors that the actions of a suite pin, from the repository of the suite or their own."""
@@ -258,44 +292,49 @@ class _Reading:
                 if requirement.hash.lower() in present:
                     continue
                 present.add(requirement.hash.lower())
+                reference = f"{requirement.name}@{requirement.version}"
                 if release and release.holds(requirement.name):
-                    self._archive(release.address("", requirement.version))
+                    self.archive_at(release.address("", requirement.version), reference)
                 elif not requirement.name.startswith("local://"):
-                    self._archive(release_address(f"{requirement.name}@{requirement.version}"))
+                    self.archive_at(release_address(reference), reference)
 
-    def _archive(self, address: str) -> str:
-        """Downloads an archive and returns the address that it finally came from."""
-        fetched = download(address, self._rules.download, self._rules.progress)
-        found = self._add_archive(fetched.data, address)
-        release = release_of(address)
-        if release and found and found.partition("://")[2] != release.reference:
-            hint = "Ask its publisher, or name the release that you want."
-            detail = f"it contains {found}, but the address is that of {release.reference}"
-            raise PackageError(f"cannot use {address}", detail, hint)
-        return fetched.address
+    def _download(self, address: str, largest: int = LARGEST_ARCHIVE) -> Download:
+        """Downloads a file in the time that is left for all of them."""
+        rules, left = self._rules.download, self._ends - monotonic()
+        if left <= 0:
+            detail = f"it was not complete after {_LONGEST_MINUTES} minutes"
+            raise PackageError("downloading takes too long", detail, "Try again, or add it in parts.")
+        rules = replace(rules, seconds=min(rules.seconds, left), largest=min(rules.largest, largest))
+        return download(address, rules, self._rules.progress)
 
     def _add_archive(self, data: bytes, name: str) -> str:
         """Adds what is in an archive, and returns its name and version."""
         self._archives += 1
-        self._size += len(data)
         if self._archives > _MOST_ARCHIVES:
             raise PackageError(f"there are more than {_MOST_ARCHIVES} archives", name, "Add them in parts.")
-        if self._size > _LARGEST_SOURCE:
-            detail = f"together they have more than {mebibytes(_LARGEST_SOURCE)}"
-            raise PackageError("the archives are too large", detail, "Add them in parts.")
         content = read_archive(data, name)
         if isinstance(content, ArchivedAction):
+            self._count(content.data)
             reading = read_action(content.data, name)
             self._actions.append((reading, content.data, content.signature))
             return reading.value.source if reading.value else ""
+        self._count(content.wasm, content.manifest)
         connector = read_connector(content.manifest, name)
         self._packages.append((connector, content))
         return f"{connector.value.name}@{connector.value.version}" if connector.value else ""
+
+    def _count(self, *parts: bytes) -> None:
+        """Limits what is kept in memory, which may be a hundred times as much as was downloaded."""
+        self._size += sum(map(len, parts))
+        if self._size > _LARGEST_SOURCE:
+            detail = f"its files have more than {mebibytes(_LARGEST_SOURCE)}"
+            raise PackageError("this is too much to install at once", detail, "Add it in parts.")
 
     def _action_file(self, file: str) -> None:
         data = self._found(file, _read)
         if data is None:
             return
+        self._count(data)
         signature = f"{file.removesuffix(ACTION_FILE)}{SIGNATURE_FILE}" if file.endswith(f"/{ACTION_FILE}") else ""
         signed = _read(signature, _LARGEST_SIGNATURE) if signature and is_file(signature) else None
         self._actions.append((read_action(data, file), data, signed))
@@ -310,6 +349,7 @@ class _Reading:
                 self.unreadable.append(Finding("module-missing", message, fix, files.manifest, 0, 0, Severity.WARNING))
             return
         package = read_package_files(files)
+        self._count(package.wasm, package.manifest)
         self._packages.append((read_connector(package.manifest, files.manifest), package))
 
     def _found(self, file: str, read: Callable[[str], bytes]) -> bytes | None:
@@ -339,9 +379,10 @@ def _read(file: str, limit: int = 0) -> bytes:
         ) from None
 
 
-def _origin(source: str, final: str) -> str:
-    """Where something was downloaded from; a redirect to another host is said."""
-    host = final.partition("://")[2].partition("/")[0]
-    if is_reference(source) or source.partition("://")[2].partition("/")[0] == host:
-        return f"{source} from {host}" if is_reference(source) else source
-    return f"{source} (redirected to {host})"
+def _host(address: str) -> str:
+    return address.partition("://")[2].partition("/")[0]
+
+
+def _other_release(address: str, found: str, expected: str) -> PackageError:
+    detail = f"it contains {found}, but the address is that of {expected}"
+    return PackageError(f"cannot use {address}", detail, "Ask its publisher, or name the release that you want.")

@@ -1,6 +1,7 @@
 """Proposals: what a source offers, compared with what is installed. They are what the operator is asked about."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
@@ -75,11 +76,20 @@ def propose(
             detail = f"both are named {proposal.grant.name}"
             raise ProposalRefused("two sources offer the same package", detail, "Add them one after the other.")
         proposals.append(proposal)
+    broken = check_fit(proposals, installed)
+    return tuple(replace(proposal, broken=broken) for proposal in proposals)
+
+
+def check_fit(proposals: Sequence[Proposal], installed: InstalledPackages) -> tuple[str, ...]:
+    """Refuses proposals that clash with each other or with what stays installed; returns the actions that would break.
+
+    Raises ProposalRefused.
+    """
     replaced = {proposal.grant.name for proposal in proposals}
     others = [package for package in installed.packages if package.known.grant.name not in replaced]
     _check_names(proposals, others)
     _check_requirements(proposals, others)
-    return _checked_together(proposals, others)
+    return _broken_by(proposals, others)
 
 
 def _proposal(
@@ -179,8 +189,8 @@ def _check_requirements(proposals: Sequence[Proposal], others: Iterable[Installe
                     raise ProposalRefused(f"{granted.name} does not fit the connector {needed.name}", detail, hint)
 
 
-def _checked_together(proposals: Sequence[Proposal], others: Sequence[InstalledPackage]) -> tuple[Proposal, ...]:
-    """Checks the proposals together with what stays installed, as the gate will."""
+def _broken_by(proposals: Sequence[Proposal], others: Sequence[InstalledPackage]) -> tuple[str, ...]:
+    """Checks the proposals together with what stays installed, as the gate will; returns the actions that break."""
     readings: list[Reading[Action]] = []
     bundled: dict[str, BundledConnector] = {}
     contents = [(package.known.grant, package.content) for package in others if package.content]
@@ -200,8 +210,4 @@ def _checked_together(proposals: Sequence[Proposal], others: Sequence[InstalledP
     for finding in errors:
         if finding.file.startswith(tuple(own)):
             raise ProposalRefused(f"cannot install {finding.file.partition(': ')[2]}", finding.message, finding.fix)
-    broken = tuple(dict.fromkeys(finding.file.partition(": ")[2] for finding in errors))
-    return tuple(
-        Proposal(each.grant, each.content, each.before, each.about, each.intents, each.skipped, broken)
-        for each in proposals
-    )
+    return tuple(dict.fromkeys(finding.file.partition(": ")[2] for finding in errors))

@@ -14,6 +14,7 @@ _HOMES: Final = {"github": "https://github.com", "gitlab": "https://gitlab.com",
 _GITHUB: Final = re.compile(
     r"(?P<home>https://[^/]+)/(?P<owner>[^/]+)/(?P<repo>[^/]+)/releases/download/(?P<tag>[^/]+)/[^/]+"
 )
+_PATH: Final = re.compile(r"[A-Za-z0-9._~-]+(?:/[A-Za-z0-9._~-]+)+")
 _TAG: Final = re.compile(r"(?:(?P<path>.+)/)?v(?P<version>[^/]+)")
 
 
@@ -57,6 +58,8 @@ def release_address(reference: str) -> str:
         raise PackageError(f'"{reference}" is not a valid reference', fault, hint)
     if scheme not in _HOMES:
         raise PackageError(f'"{reference}" has no address', f"{scheme}:// names are not published anywhere", hint)
+    if not _PATH.fullmatch(rest) or {".", ".."} & {*rest.split("/")}:
+        raise PackageError(f'"{reference}" has no address', "its path cannot be part of an address", hint)
     owner, _, path = rest.partition("/")
     home = _HOMES[scheme]
     if scheme == "hub":

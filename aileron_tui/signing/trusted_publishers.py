@@ -4,13 +4,13 @@ The keyring decides which keys are trusted, because it is Aileron's own file. An
 program makes; what is not signed says nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError
-from aileron_tui.core.publisher_change import PAYLOAD_TYPE, PUBLISHER_CHANGES, PublisherChange, read_change
+from aileron_tui.core.publisher_change import PAYLOAD_TYPE, PUBLISHER_CHANGES, PublisherChange, key_text, read_change
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import check_signature, read_envelope
@@ -62,6 +62,10 @@ class TrustedPublishers(dict[tuple[str, str], TrustRecord]):
             except PublisherFault as error:
                 publishers.invalid.append(f"entry {entry.seq}: {error}")
         return publishers
+
+    def without_record(self, keys: Mapping[str, Iterable[bytes]]) -> list[str]:
+        """The authority of each key in a keyring that nobody signed for."""
+        return [authority for authority, raws in keys.items() for raw in raws if (authority, key_text(raw)) not in self]
 
     def learn(self, entry: Entry, approvers: Approvers, follows: Follows) -> None:
         """Processes one entry and ignores all but changes of publishers. Raises PublisherFault if it is not valid."""

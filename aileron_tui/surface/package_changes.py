@@ -11,7 +11,8 @@ from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.store import EntryDraft, LedgerView
-from aileron_tui.packages.proposal import Proposal
+from aileron_tui.packages.installed import installed_packages
+from aileron_tui.packages.proposal import Proposal, check_fit
 from aileron_tui.packages.store import PackageStore
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import Envelope, sign
@@ -49,6 +50,7 @@ def install(ledger: Path, proposals: Sequence[Proposal], consent: UnlockedKey | 
     store = PackageStore(ledger.parent)
     with store.locked():
         clean(ledger)
+        _check_still_fits(ledger, proposals)
         for proposal in proposals:
             store.put(proposal.grant, proposal.content)
         try:
@@ -109,8 +111,21 @@ def _record(ledger: Path, make: MakeChange, consent: UnlockedKey | Consent) -> N
         try:
             opened.append_given(drafts)
         except EntryRefused as error:
-            hint = "Nothing was changed. Run the command again."
-            raise PackageFault("the installed packages have changed meanwhile", error.detail, hint) from None
+            raise _changed_meanwhile(error.detail) from None
+
+
+def _check_still_fits(ledger: Path, proposals: Sequence[Proposal]) -> None:
+    """Refuses what clashes with a package that was installed since it was shown, or breaks more than was said."""
+    with open_reader(ledger) as reader:
+        installed = installed_packages(ledger.parent, Packages.of(reader))
+    said = {name for proposal in proposals for name in proposal.broken}
+    if more := [name for name in check_fit(proposals, installed) if name not in said]:
+        raise _changed_meanwhile(f"{more[0]} would stop working")
+
+
+def _changed_meanwhile(detail: str) -> PackageFault:
+    hint = "Nothing was changed. Run the command again."
+    return PackageFault("the installed packages have changed meanwhile", detail, hint)
 
 
 def _check_size(change: PackageChange) -> None:

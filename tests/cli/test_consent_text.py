@@ -72,6 +72,33 @@ def test_a_host_that_imitates_another_is_warned_about() -> None:
     assert '! "' in shown(update)
 
 
+def test_an_address_for_signing_in_or_downloading_that_imitates_another_is_warned_about() -> None:
+    credential = CredentialGrant("oauth2", ("mail.send",), ("https://аpple.com:8443/token",))  # Cyrillic again
+    imitation = replace(GRANT, connectors=(replace(CONNECTOR, credential=credential),))
+    assert '\n! "аpple.com" ' in shown(replace(PROPOSAL, grant=imitation)).partition("Signs in")[2]
+    assert '\n! "аpple.com" ' in shown(replace(PROPOSAL, grant=imitation, before=GRANT))
+    source = "https://xn--pple-43d.com/suite.toml"
+    assert '\n! "аpple.com" ' in shown(replace(PROPOSAL, grant=replace(GRANT, source=source, origin=source)))
+
+
+def test_a_key_that_nobody_confirmed_is_not_said_to_be_trusted() -> None:
+    connectors = (replace(CONNECTOR, publisher="signed by github://acme"),)
+    signed = replace(PROPOSAL, grant=replace(GRANT, connectors=connectors))
+    assert "  Publisher signed by github://acme, which you trust\n" in shown(signed)
+    for proposal in (signed, replace(signed, before=signed.grant)):
+        text = "\n".join(consent_rows([proposal], [FOLDER], 100, ["github://acme"]))
+        assert "! Nobody confirmed the key of github://acme: somebody wrote it into keyring.json.\n" in text
+        assert "which you trust" not in text
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_the_words_of_an_author_cannot_look_like_rows_of_ours(width: int) -> None:
+    forged = "x" * (width - 9) + " runs list_only Hosts none"
+    rows = consent_rows([replace(PROPOSAL, about=forged, intents={"send": forged, "list": forged})], [FOLDER], width)
+    assert not any(row.strip().startswith(("runs list_", "Hosts none", "list_", "none")) for row in rows)
+    assert any(row.startswith("    > ") and "list_only" in row for row in rows)
+
+
 def test_an_update_shows_what_is_new_first() -> None:
     after = replace(GRANT, version="1.1.0", actions=(replace(ASKS, gated=False), RUNS))
     rows = shown(replace(PROPOSAL, grant=after, before=GRANT)).splitlines()

@@ -41,8 +41,12 @@ def with_action(**changes: Any) -> PackageGrant:
         (with_action(version="0.1.0"), "Older action: send 0.1.0 instead of 1.0.0"),
         (with_action(publisher="unsigned"), "The publisher of the action send has changed: unsigned"),
         (
-            replace(PACKAGE, actions=(SEND, READ, replace(READ, name="wipe"))),
-            "New action wipe 1.0.0: runs WITHOUT asking you",
+            replace(PACKAGE, actions=(SEND, replace(READ, ops=(*READ.ops, f"{NAME} wipe")))),
+            f"read also runs {NAME} wipe, WITHOUT asking you",
+        ),
+        (
+            replace(PACKAGE, connectors=(CONNECTOR, replace(CONNECTOR, name="github://acme/x", publisher="unsigned"))),
+            "No publisher that you trust signed the new connector github://acme/x",
         ),
     ],
 )
@@ -65,13 +69,24 @@ def test_less_safety_is_a_warning(after: PackageGrant, warning: str) -> None:
             f"Credential api_key for {NAME}, before it was oauth2",
         ),
         (with_action(ops=(*SEND.ops, f"{NAME} delete")), f"send also runs {NAME} delete"),
-        (replace(PACKAGE, actions=(SEND, READ, replace(SEND, name="post"))), "New action post 1.0.0: asks you first"),
     ],
 )
 def test_more_abilities_are_listed(after: PackageGrant, more: str) -> None:
     diff = package_diff(PACKAGE, after)
     assert diff.more == [more]
     assert not diff.warnings
+
+
+def test_a_new_action_is_listed_with_all_that_it_runs() -> None:
+    ops = (f"{NAME} read", f"{NAME} wipe")
+    asking = package_diff(PACKAGE, replace(PACKAGE, actions=(SEND, READ, replace(SEND, name="post", ops=ops))))
+    runs = [f"post runs {op}" for op in ops]
+    assert asking.more == [f"New action post 1.0.0, {SIGNED}: asks you first", *runs]
+    assert not asking.warnings
+    ungated = replace(READ, name="post", publisher="unsigned", ops=ops)
+    silent = package_diff(PACKAGE, replace(PACKAGE, actions=(SEND, READ, ungated)))
+    assert silent.warnings == ["New action post 1.0.0, unsigned: runs WITHOUT asking you", *runs]
+    assert not silent.more
 
 
 def test_a_new_connector_is_listed_with_all_that_it_may_do() -> None:
@@ -117,6 +132,10 @@ def test_versions_are_ordered_as_semver_says() -> None:
         assert [is_older(version, other) for other in order] == [place > index for place in range(len(order))]
     assert not is_older("1.0.0+build", "1.0.0")
     assert not is_older("", "1.0.0")
+    huge = "9" * 5000
+    assert is_older(f"{huge}.0.0-{huge}", f"{huge}.0.0")
+    assert is_older(f"{huge}.0.0", f"{huge}0.0.0")
+    assert is_older("1.0.0-009", "1.0.0-10")
 
 
 @pytest.mark.parametrize(

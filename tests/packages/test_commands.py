@@ -10,7 +10,6 @@ import subprocess
 import sys
 import termios
 import time
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,8 +24,11 @@ from aileron_tui.cli.exit_codes import DENIED, FAILED, INTERRUPTED, NOT_FOUND, O
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.demo.sample_service import MAIL_CREDENTIAL, SampleService
 from aileron_tui.ledger.open_store import open_ledger, open_reader
+from aileron_tui.packages.keyring_file import add_key
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.public_key import PublicKey
+from aileron_tui.surface.publisher_changes import trust_publisher
 from tests.compiled import shared_cache
 from tests.packages.https_server import HttpsServer, https_server, make_authority
 from tests.packages.made_packages import (
@@ -40,6 +42,7 @@ from tests.packages.made_packages import (
     PUBLISHER,
     REPO,
     SECOND,
+    STRANGER,
     MadeFrom,
     made_release,
     raw_public,
@@ -124,13 +127,14 @@ class CommandHome:
 @contextmanager
 def command_home(folder: Path, passphrase: str | None = PASSPHRASE) -> Iterator[CommandHome]:
     folder.mkdir(mode=0o700)
-    secret = bytearray(passphrase.encode()) if passphrase else None
-    made = key_store.create(folder / "keys", "default", secret)
+    secret = passphrase.encode() if passphrase else None
+    made = key_store.create(folder / "keys", "default", bytearray(secret) if secret else None)
     with open_ledger(folder / "data" / "ledger.db", role="test") as ledger:
         ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("default", made.public, insecure=made.insecure))
     (folder / "config.toml").write_text(CONFIG)
-    keys = {AUTHORITY: [b64encode(raw_public(PUBLISHER)).decode()]}
-    (folder / "keyring.json").write_text(json.dumps({"version": 1, "publishers": keys}))
+    with key_store.unlock(folder / "keys", "default", bytearray(secret) if secret else None) as key:
+        public = PublicKey(raw_public(PUBLISHER))
+        trust_publisher(folder / "data" / "ledger.db", folder / "keyring.json", AUTHORITY, public, key)
     variables = {"AILERON_TUI_HOME": str(folder), "TEST_MAIL_TOKEN": MAIL_CREDENTIAL, "TERM": "xterm-256color"}
     yield CommandHome(folder, {**os.environ, **variables, "NO_COLOR": "1"})
 
@@ -245,6 +249,7 @@ def _follow(home: CommandHome, service: SampleService) -> None:
 def test_nothing_changes_after_ctrl_c_and_in_a_window_of_40_columns(tmp_path: Path) -> None:
     source = made_release(FIRST).write_bundle(tmp_path / "source")
     with command_home(tmp_path / "home") as home:
+        add_key(home.folder / "keyring.json", AUTHORITY, raw_public(STRANGER))
         terminal = home.terminal("add", str(source), size=(15, 40))
         for _ in range(20):
             shown = terminal.until("> ")
@@ -255,6 +260,9 @@ def test_nothing_changes_after_ctrl_c_and_in_a_window_of_40_columns(tmp_path: Pa
         assert "[A]pprove" in shown
         terminal.type("\x03")
         assert terminal.end() == INTERRUPTED
+        assert f"! Nobody confirmed the key of {AUTHORITY}" in "".join(terminal.screen.split("\n      ")).replace(
+            "\n", " "
+        )
         assert max(map(len, terminal.screen.splitlines())) <= 40 + len("\x1b[?2004h")
         assert home.json("installed") == {"packages": [], "invalid": [], "not_used": []}
         assert home.json("installed", "--history")["changes"] == []

@@ -207,6 +207,38 @@ def test_a_second_answer_to_the_same_question_changes_nothing(home: PackageHome,
     assert set(home.content().bundle.actions) == {*ACTIONS, NEW_ACTION}
 
 
+def test_two_with_one_action_that_are_added_at_once_do_not_both_succeed(
+    home: PackageHome, first: Path, tmp_path: Path
+) -> None:
+    release = made_release(FIRST)
+    other = release.write_bundle(tmp_path / "another")
+    (other / "suite.toml").write_bytes(release.suite.replace(b'name = "mail"', b'name = "another"'))
+    ungated = release.actions["send-draft"].replace(b"required = true", b"required = false")
+    (other / "actions" / "send-draft.md").write_bytes(ungated)
+    shown, shown_too = home.proposals(first), home.proposals(other)  # neither knows of the other
+    home.install(shown)
+    with pytest.raises(ProposalRefused, match="there is already an action"):
+        home.install(shown_too)
+    assert set(home.packages()) == {"mail"}
+    assert home.content().bundle.actions["send-draft"].gated
+    assert home.stored() == {only(home.installed())[0].hash}
+
+
+def test_an_update_that_breaks_more_than_was_said_is_refused(
+    home: PackageHome, first: Path, second: Path, tmp_path: Path
+) -> None:
+    (first / "actions" / "list-drafts.md").unlink()
+    (second / "actions" / "list-drafts.md").unlink()
+    for folder in (first, second):
+        (folder / "suite.toml").unlink()
+    home.add(first)
+    shown = home.proposals(second)
+    archives = made_release(FIRST).write_archives(tmp_path / "archives")
+    home.add(archives / "aileron-list-drafts.tar.gz")
+    with pytest.raises(PackageFault, match="list-drafts would stop working"):
+        home.install(shown)
+
+
 def test_two_that_add_at_once_both_succeed(home: PackageHome, tmp_path: Path) -> None:
     folder = made_release(FIRST).write_archives(tmp_path / "archives")
     home.add(folder / "aileron.tar.gz")

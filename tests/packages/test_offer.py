@@ -7,7 +7,7 @@ import pytest
 
 from aileron_tui.packages.download import DownloadRules
 from aileron_tui.packages.offer import OfferRules, PackageOffer, read_offer
-from aileron_tui.packages.release_address import release_address, release_of
+from aileron_tui.packages.release_address import _HOMES, release_address, release_of
 from aileron_tui.sandbox.connector_package import PackageError
 from tests.packages.https_server import Authority, HttpsServer, Reply, https_server, make_authority
 from tests.packages.made_packages import (
@@ -168,6 +168,36 @@ def test_a_release_with_another_name_or_version_is_refused(release: MadeRelease,
         assert reason in refused.detail
 
 
+@pytest.mark.parametrize("scheme", ["github", "gitlab", "hub"])
+def test_a_reference_brings_exactly_what_it_names(
+    scheme: str, release: MadeRelease, server: HttpsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(_HOMES, scheme, server.url(""))
+    reference = f"{scheme}://{OWNER}/{REPO}@{FIRST}"
+    server.files[release_address(reference).removeprefix(server.url(""))] = release.connector_archive
+    if scheme == "github":
+        assert read_offer(reference).connectors[0].package == release.package
+    else:  # another publisher may own that name there
+        assert f"it contains {AUTHORITY}@{FIRST}" in refusal(reference).detail
+    later = f"{scheme}://{OWNER}/{REPO}@{SECOND}"
+    server.files[release_address(later).removeprefix(server.url(""))] = release.connector_archive
+    assert f"it contains {AUTHORITY}@{FIRST}" in refusal(later).detail
+
+
+def test_every_host_that_sent_something_is_told_in_the_origin(release: MadeRelease, server: HttpsServer) -> None:
+    base = f"/localhost:{server.port}"  # the name of the other host in the path is no excuse
+    server.files[f"{base}/suite.toml"] = b'name = "n"\ndescription = "d"\nactions = ["here", "there"]\n'
+    server.files[f"{base}/here/aileron.tar.gz"] = release.action_archive("get-draft")
+    server.files[f"{base}/there/aileron.tar.gz"] = Reply(
+        status=302, headers={"Location": server.url("/y", "localhost")}
+    )
+    server.files["/y"] = release.action_archive("list-drafts")
+    rules = OfferRules(DownloadRules(follow_redirects=True), present={release.hash})
+    suite = server.url(f"{base}/suite.toml")
+    origin = read_offer(suite, rules).origin
+    assert origin == f"{suite}, with archives from localhost:{server.port}"
+
+
 def test_a_redirect_is_told_in_the_origin(release: MadeRelease, server: HttpsServer) -> None:
     server.files["/x"] = Reply(status=302, headers={"Location": server.url("/y", "localhost")})
     server.files["/y"] = release.connector_archive
@@ -192,9 +222,18 @@ def test_a_source_of_too_many_or_too_large_archives_is_refused(
     monkeypatch.setattr("aileron_tui.packages.offer._MOST_ARCHIVES", 5)
     assert refusal(server.url("/suite.toml")).title == "there are more than 5 archives"
     assert len(server.asked) == 7
-    folder = release.write_archives(tmp_path / "downloads")
-    monkeypatch.setattr("aileron_tui.packages.offer._LARGEST_SOURCE", 1024)
-    assert refusal(folder).title == "the archives are too large"
+    folder, bundle = release.write_archives(tmp_path / "downloads"), release.write_bundle(tmp_path / "bundle")
+    size = len(release.package.wasm)
+    assert sum(file.stat().st_size for file in folder.iterdir()) < size, "what counts is the size after decompression"
+    monkeypatch.setattr("aileron_tui.packages.offer._LARGEST_SOURCE", size)
+    for source in (folder, bundle):
+        assert refusal(source).title == "this is too much to install at once"
+
+
+def test_a_source_that_takes_too_long_is_refused(server: HttpsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aileron_tui.packages.offer._LONGEST_MINUTES", 0)
+    assert refusal(server.url("/suite.toml")).title == "downloading takes too long"
+    assert not server.asked
 
 
 @pytest.mark.parametrize("source", ["x" * 5000, "a\0b", "~nobody-here/x", "", "/dev/null", "\udc80"])
@@ -222,6 +261,10 @@ def test_sources_without_anything_to_install(tmp_path: Path) -> None:
         ("github://example/repo", "the @version at the end is missing"),
         ("github://example@1.0.0", "the path after the owner is missing"),
         ("local://example/repo@1.0.0", "local:// names are not published anywhere"),
+        ("github://example/../other@1.0.0", "its path cannot be part of an address"),
+        ("hub://example/../../other@1.0.0", "its path cannot be part of an address"),
+        ("github://example/repo?x@1.0.0", "its path cannot be part of an address"),
+        ("gitlab://example/%2e%2e/other@1.0.0", "its path cannot be part of an address"),
         ("http://example.com/x.tar.gz", "only https addresses are allowed"),
         ("file:///etc/passwd", "file: is neither http: nor https:"),
     ],
