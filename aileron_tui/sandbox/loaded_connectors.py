@@ -7,13 +7,24 @@ from pathlib import Path
 
 from aileron_tui.core.action import Action, Requirement
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.proxy_settings import ProxySettings
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox.connector_call import CallLimits, CallResult, Invocation, invoke, shared_engine
+from aileron_tui.files.certificate_trust import CertificateTrust
+from aileron_tui.sandbox.connector_call import (
+    CallLimits,
+    CallResult,
+    Invocation,
+    Surroundings,
+    invoke,
+    shared_engine,
+)
 from aileron_tui.sandbox.connector_package import ConnectorPackage, PinnedPackage, PublisherKeyring, pin
 from aileron_tui.sandbox.credentials import Credentials
 from aileron_tui.sandbox.engine import LoadedModule
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
+from aileron_tui.sandbox.http_exchange import Recording
 from aileron_tui.sandbox.network import UpstreamClient
+from aileron_tui.sandbox.network_grant import Url
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +37,10 @@ class LoadedConnector:
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """User settings: the cache folder for compiled modules, credentials, trusted publishers, and limits.
+    """User settings: the cache folder for compiled modules, credentials, trusted publishers, limits and the network.
 
     Without a `cache` folder every process compiles its modules. `limits_by_connector` overrides `limits`.
+    `test_servers` are asked in place of the hosts of a connector, by its name and by `host:port`.
     """
 
     cache: Path | None = None
@@ -36,17 +48,33 @@ class SandboxSettings:
     keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
     limits: CallLimits = field(default_factory=CallLimits)
     limits_by_connector: Mapping[str, CallLimits] = field(default_factory=dict)
+    test_servers: Mapping[str, Mapping[str, Url]] = field(default_factory=dict)
+    trust: CertificateTrust = field(default_factory=CertificateTrust)
+    proxies: ProxySettings = field(default_factory=ProxySettings)
+
+    def client(self) -> UpstreamClient:
+        """A client that trusts these authorities and uses these proxies."""
+        return UpstreamClient(trust=self.trust, proxies=self.proxies)
+
+    def limits_of(self, connector: str) -> CallLimits:
+        """The limits of the calls of a connector."""
+        return self.limits_by_connector.get(connector, self.limits)
 
 
 class LoadedConnectors:
     """Loads and calls the connectors that actions require. Thread-safe."""
 
     def __init__(
-        self, packages: Mapping[str, ConnectorPackage], settings: SandboxSettings, client: UpstreamClient
+        self,
+        packages: Mapping[str, ConnectorPackage],
+        settings: SandboxSettings,
+        client: UpstreamClient,
+        recording: Recording | None = None,
     ) -> None:
         self._packages = packages
         self._settings = settings
         self._client = client
+        self._recording = recording
         self._loaded: dict[tuple[str, str, str], LoadedConnector] = {}
         self._lock = threading.Lock()
 
@@ -86,11 +114,15 @@ class LoadedConnectors:
             self._loaded[key] = loaded
         return loaded
 
-    def call(self, loaded: LoadedConnector, op: str, args: JsonObject, *, preview: bool) -> CallResult:
-        """Runs one op; as a preview it has less time and may only read."""
+    def call(
+        self, loaded: LoadedConnector, op: str, args: JsonObject, *, preview: bool, idempotent: bool = False
+    ) -> CallResult:
+        """Runs one op; as a preview it has less time and may only read, and so may be repeated."""
         connector = loaded.pinned.connector
-        limits = self._settings.limits_by_connector.get(connector.name, self._settings.limits)
+        limits = self._settings.limits_of(connector.name)
         seconds = limits.preview_seconds if preview else limits.execute_seconds
         methods = limits.preview_methods if preview else None
-        invocation = Invocation(op, args, seconds, methods, limits)
-        return invoke(loaded.module, connector, invocation, self._client, self._settings.credentials)
+        invocation = Invocation(op, args, seconds, methods, limits, idempotent or preview)
+        test_servers = self._settings.test_servers.get(connector.name, {})
+        surroundings = Surroundings(self._client, self._settings.credentials, test_servers, self._recording)
+        return invoke(loaded.module, connector, invocation, surroundings)
