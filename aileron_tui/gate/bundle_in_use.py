@@ -6,6 +6,7 @@ program if no action is.
 
 from dataclasses import replace
 
+from aileron_tui.core.upstream_words import upstream_warning
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import paths
 from aileron_tui.gate.gate_state import GateSetup, log
@@ -34,8 +35,6 @@ class BundleInUse:
 
     def note(self, ledger: LedgerView) -> None:
         """Reads from the ledger what is installed, if that may have changed."""
-        if not self._setup.packages:
-            return
         marks = (ledger.last_package_change(), ledger.last_key_change())
         if marks != self._seen:
             found = Packages.of(ledger)
@@ -66,6 +65,9 @@ class BundleInUse:
         """Loads the bundle. The first time is slow, because modules are compiled."""
         for unknown in self._unknown_connectors():
             log.error("the configuration has an unknown name: %s", inline(unknown))
+        for name, settings in self._setup.config.connectors.items():
+            if settings.upstream:
+                log.warning("%s", inline(upstream_warning(name, settings.upstream)))
         if not self._setup.packages:
             state, settings = self.state(), self._settings_now()
             loaded = install(self._setup.manifests, settings, *self._setup.more_manifests)
@@ -102,7 +104,7 @@ class BundleInUse:
     @property
     def words(self) -> str:
         """Where the bundle comes from."""
-        packages = self._known[1]
+        packages = self._known[1] if self._setup.packages else Packages()
         if any(known.grant.actions for known in packages.values()):
             count = len(packages)
             return f"{count} installed package{'' if count == 1 else 's'}"
@@ -111,7 +113,7 @@ class BundleInUse:
     def _unknown_connectors(self) -> tuple[str, ...]:
         """What is wrong with the names of connectors in the configuration, in words."""
         config = self._setup.config
-        if not config.connectors or not self._setup.packages:
+        if not config.connectors:
             return ()
         installed = installed_packages(self._setup.data, self._known[1])
         known = known_connectors(installed, (*self._setup.more_manifests, self._setup.manifests, *config.manifests))

@@ -75,7 +75,8 @@ class OpRunner:
             execution = await _executed(action, execution_future)
         except Exception as error:  # noqa: BLE001  # whatever it is, the call must get an end
             execution = Execution(action.name, failure=_broken_off(error))
-        end = EntryDraft(_end_kind(execution.failure), {"gated": False, **_error_body(execution.failure)}, id_)
+        body: JsonObject = {"gated": False, **_error_body(execution.failure), **_retried_body(execution.retried)}
+        end = EntryDraft(_end_kind(execution.failure), body, id_)
         try:
             await record(end)
         except AileronError as error:
@@ -111,14 +112,15 @@ class OpRunner:
         try:
             execution = await _executed(request.action, execution_future)
             failure, text = execution.failure, "" if execution.failure else execution.text
+            retried = execution.retried
         except Exception as error:  # noqa: BLE001  # whatever it is, the request must get an end
-            failure, text = _broken_off(error), ""
+            failure, text, retried = _broken_off(error), "", ()
         if failure:
             result = agent_replies.failed(request.id, failure.envelope())
         else:
             result = agent_replies.completed(request.id, text)
         kind = _end_kind(failure)
-        entry = EntryDraft(kind, _error_body(failure), request.id)
+        entry = EntryDraft(kind, _error_body(failure) | _retried_body(retried), request.id)
         await self._requests.ends.finish(request, RequestEnd(_STATES[kind], entry, result))
 
     async def interrupt(self, request: GateRequest) -> GateRequest:
@@ -160,6 +162,10 @@ def _error_body(failure: Failure | None) -> JsonObject:
     if len(text) > LONGEST_ERROR:
         text = f"{text[:LONGEST_ERROR]}… ({len(text) - LONGEST_ERROR:,} more characters)"
     return {"error": text} if failure else {}
+
+
+def _retried_body(retried: tuple[str, ...]) -> JsonObject:
+    return {"retried": "; ".join(retried)} if retried else {}
 
 
 def _broken_off(error: Exception) -> Failure:

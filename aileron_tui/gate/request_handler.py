@@ -337,6 +337,7 @@ class RequestHandler:
         answer: Json = None
         if request.sandbox is None:
             return None, None
+        retried = ""
         try:
             outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
         except ThreadsBusy as busy:
@@ -344,10 +345,12 @@ class RequestHandler:
         else:
             if outcome is None:
                 return None, None
-            shown, answer = outcome.result, outcome.output
+            shown, answer, retried = outcome.result, outcome.output, outcome.retried
         body = preview_body(shown, keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
+        if retried:
+            body["retried"] = retried
         await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))
         return fetched_now(shown), answer
 
