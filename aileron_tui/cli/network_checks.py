@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from aileron_tui.cli.machine_checks import Check, Status, failed
-from aileron_tui.core.proxy_settings import BadProxy, read_proxy_settings
+from aileron_tui.core.proxy_settings import BadProxy, proxy_words, read_proxy_settings
 from aileron_tui.core.upstream_words import upstream_warning
 from aileron_tui.files.certificate_trust import BadAuthorities, certificate_trust
 from aileron_tui.files.config import Config
@@ -30,10 +30,7 @@ def _proxy(environment: Mapping[str, str]) -> Check:
         detail = f"connectors send no http through {settings.plain_variable}, only https"
     if proxy is None:
         return Check("proxy", Status.OK, "none for https", detail)
-    words = f"connectors reach https services through {proxy.name} ({proxy.variable})"
-    if settings.exceptions:
-        words += f", except {', '.join(settings.exceptions)}"
-    return Check("proxy", Status.OK, words, detail)
+    return Check("proxy", Status.OK, proxy_words(settings, proxy), detail)
 
 
 def _authorities(environment: Mapping[str, str]) -> Check:

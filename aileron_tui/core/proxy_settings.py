@@ -65,6 +65,12 @@ class ProxySettings:
         return any(_matches(exception, host, port) for exception in self.exceptions)
 
 
+def proxy_words(settings: ProxySettings, proxy: Proxy) -> str:
+    """Which proxy connectors use, in words."""
+    words = f"connectors reach https services through {proxy.name} ({proxy.variable})"
+    return f"{words}, except {', '.join(settings.exceptions)}" if settings.exceptions else words
+
+
 def read_proxy_settings(environment: Mapping[str, str]) -> ProxySettings:
     """Reads the settings from environment variables."""
     variable, value = _first(environment, *PROXY_VARIABLES)

@@ -6,8 +6,10 @@ program if no action is.
 
 from dataclasses import replace
 
+from aileron_tui.core.proxy_settings import BadProxy, proxy_words
 from aileron_tui.core.upstream_words import upstream_warning
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.certificate_trust import CertificateTrust
 from aileron_tui.files.paths import paths
 from aileron_tui.gate.gate_state import GateSetup, log
 from aileron_tui.gate.installed_bundle import FolderState, InstalledBundle, folder_state, install, install_content
@@ -63,11 +65,7 @@ class BundleInUse:
 
     def load(self) -> InstalledBundle:
         """Loads the bundle. The first time is slow, because modules are compiled."""
-        for unknown in self._unknown_connectors():
-            log.error("the configuration has an unknown name: %s", inline(unknown))
-        for name, settings in self._setup.config.connectors.items():
-            if settings.upstream:
-                log.warning("%s", inline(upstream_warning(name, settings.upstream)))
+        self._log_settings()
         if not self._setup.packages:
             state, settings = self.state(), self._settings_now()
             loaded = install(self._setup.manifests, settings, *self._setup.more_manifests)
@@ -83,6 +81,22 @@ class BundleInUse:
             return install_content(content.bundle, content.connectors, settings, state)
         samples = install(self._setup.manifests, settings)
         return replace(samples, findings=(*content.bundle.findings, *samples.findings), folder_state=state)
+
+    def _log_settings(self) -> None:
+        """Says what is wrong or unusual about how connectors are set up and reach their services."""
+        for unknown in self._unknown_connectors():
+            log.error("the configuration has an unknown name: %s", inline(unknown))
+        for name, connector in self._setup.config.connectors.items():
+            if connector.upstream:
+                log.warning("%s", inline(upstream_warning(name, connector.upstream)))
+        proxies, trust = self._settings.proxies, self._settings.trust
+        try:
+            if proxy := proxies.proxy():
+                log.info("%s", inline(proxy_words(proxies, proxy)))
+        except BadProxy as error:
+            log.error("%s", inline(f"{error}. {error.hint}"))
+        if trust != CertificateTrust():
+            log.info("https trusts %s", inline(trust.words))
 
     def _settings_now(self) -> SandboxSettings:
         """The settings with the publishers that are trusted now. If they cannot be read, what was trusted stays."""

@@ -23,7 +23,7 @@ from aileron_tui.sandbox.connector_package import ConnectorPackage, PublisherKey
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring
 from aileron_tui.sandbox.failure import Failure
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
-from aileron_tui.sandbox.network_grant import Url, read_url
+from aileron_tui.sandbox.network_grant import Url, normalized_host, read_url
 from aileron_tui.sandbox.sandbox import Sandbox
 
 _MIB: Final = 1024 * 1024
@@ -149,7 +149,9 @@ def sandbox_settings(
             else defaults.preview_methods,
         )
         if connector.upstream:
-            test_servers[name] = {host: read_url(server) for host, server in connector.upstream.items()}
+            test_servers[name] = {
+                normalized_host(host): read_url(server) for host, server in connector.upstream.items()
+            }
     return SandboxSettings(
         cache=cache,
         credentials=Credentials(bindings),

@@ -8,6 +8,7 @@ from pathlib import Path
 from aileron_tui.core.action import Action, Requirement
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.proxy_settings import ProxySettings
+from aileron_tui.core.toml_schema import nearest
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.certificate_trust import CertificateTrust
 from aileron_tui.sandbox.connector_call import (
@@ -24,7 +25,7 @@ from aileron_tui.sandbox.engine import LoadedModule
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 from aileron_tui.sandbox.http_exchange import Recording
 from aileron_tui.sandbox.network import UpstreamClient
-from aileron_tui.sandbox.network_grant import Url
+from aileron_tui.sandbox.network_grant import NetworkGrant, Url
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +125,15 @@ class LoadedConnectors:
         methods = limits.preview_methods if preview else None
         invocation = Invocation(op, args, seconds, methods, limits, idempotent or preview)
         test_servers = self._settings.test_servers.get(connector.name, {})
+        if wrong := NetworkGrant(connector.hosts).not_granted(test_servers):
+            return CallResult(failure=_wrong_test_server(connector.name, wrong[0], connector.hosts or frozenset()))
         surroundings = Surroundings(self._client, self._settings.credentials, test_servers, self._recording)
         return invoke(loaded.module, connector, invocation, surroundings)
+
+
+def _wrong_test_server(connector: str, host_port: str, hosts: frozenset[str]) -> Failure:
+    """A misspelled host would go on reaching the real service, so nothing is sent at all."""
+    close = nearest(host_port, sorted(hosts))
+    meant = f'; did you mean "{close}"?' if close else ""
+    why = f'[connectors."{connector}".upstream] names {host_port}, which is not a host of this connector{meant}'
+    return Failure(FailureKind.CAPABILITY_DENIED, why, why, Boundary.RUNTIME)

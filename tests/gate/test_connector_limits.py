@@ -2,12 +2,21 @@
 
 import asyncio
 import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.prompt import read_prompt
+from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.files.config import Config, ConnectorSettings
 from aileron_tui.gate import decision_handler
@@ -18,12 +27,15 @@ from aileron_tui.gate.installed_bundle import sandbox_settings
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.sandbox.connector_package import PublisherKeyring
+from tests.gate import counted_service
 from tests.gate.conftest import GateEnv, ask, code, previewed_request, result_of, run_async
+from tests.gate.counted_service import CountedService
+from tests.gate.gate_process import Agent, Approver, GateProcess
 
 MAIL = "local://aileron/mail"
 
 
-def configured(env: GateEnv, **settings: object) -> GateSetup:
+def configured(env: GateEnv, **settings: Any) -> GateSetup:
     setup = env.setup()
     connectors = dict(setup.config.connectors)
     connectors[MAIL] = replace(connectors[MAIL], **settings)
@@ -153,3 +165,43 @@ def test_a_misspelled_connector_is_an_error_with_a_folder_of_manifests_too(
     run_async(work())
     assert "the configuration has an unknown name" in caplog.text
     assert f'Did you mean "{MAIL}"?' in caplog.text
+
+
+@pytest.mark.slow
+def test_sigterm_ends_a_gate_in_the_middle_of_a_long_op(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ops get half a minute to end. What still runs then is recorded as interrupted, and the process ends well."""
+    home = env.folder / "home"
+    home.mkdir(mode=0o700)
+    env.data.rename(home / "data")
+    shutil.copytree(env.cache, home / "cache")
+    settings = f'[connectors."{MAIL}"]\nseconds = 180\ncredential = {{ env = "TEST_MAIL_TOKEN" }}\n'
+    (home / "config.toml").write_text(settings)
+    (home / "config.toml").chmod(0o600)
+    environment = {**os.environ, "AILERON_TUI_HOME": str(home)}
+    monkeypatch.setattr(counted_service, "MAX_HOLD_SECONDS", 150.0)
+    service = CountedService()
+    with service:
+        service.hold("POST", done=False)
+        manifests = materialise(env.folder / "held", service.port)
+        words = [sys.executable, "-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(manifests)]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, stdin=subprocess.DEVNULL)
+        try:
+            assert process.stdout is not None
+            address = GateProcess(process.pid, os.dup(process.stdout.fileno())).ready()
+            assert address is not None
+            agent, approver = Agent(address, "agent"), Approver(address, env.key)
+            id_ = agent.run("send-draft", {"draft_id": "r-12345"})[1]["approval_id"]
+            assert approver.decide(approver.previewed_request(id_), Verdict.APPROVE)[0] == 200
+            assert service.reached.wait(10)
+            assert agent.result(id_)[1]["status"] == "running"
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+            assert 30 < time.monotonic() - began < 55
+        finally:
+            process.kill()
+            process.wait()
+            service.release()
+    with open_reader(home / "data" / LEDGER_FILE) as reader:
+        kinds = [entry.kind for entry in reader.entries() if entry.request == id_]
+    assert kinds[-1] == EntryKind.INTERRUPTED

@@ -50,6 +50,22 @@ def test_nothing_but_the_granted_host_leads_there(runner: Runner, service: Upstr
     assert not service.received
 
 
+def test_a_misspelled_host_stops_the_connector(runner: Runner, service: Upstream) -> None:
+    """Otherwise it would go on reaching the real service while its author believes that it does not."""
+    package = packages.package(guests.http_guest({"url": "https://mail.example/draft"}), (HOST,))
+    with Sandbox({packages.NAME: package}, settings(runner, service, "mial.example:443")) as box:
+        call = box.resolve(packages.action(package), ARGS)
+        outcome, execution = box.preview(call), box.execute(call)
+    reason = (
+        f'[connectors."{packages.NAME}".upstream] names mial.example:443, which is not a host of this connector; '
+        f'did you mean "{HOST}"?'
+    )
+    assert outcome is not None
+    assert execution.failure is not None
+    assert (outcome.result.unavailable, execution.failure.reason) == (reason, reason)
+    assert not service.received
+
+
 def test_the_address_of_the_local_server_is_not_granted(runner: Runner, service: Upstream) -> None:
     package = packages.package(guests.http_guest({"url": service.url("/draft")}), (HOST,))
     with Sandbox({packages.NAME: package}, settings(runner, service)) as box:
