@@ -65,7 +65,7 @@ def _limits() -> Iterator[str]:
     yield f"| gated and tool calls | {http.requests_per_second:g} a second, {http.requests_burst} at once |\n"
     yield "| calls that a person must answer | `asks_per_10_minutes` ([configuration](configuration.md#policy)) |\n"
     yield f"| waiting requests | {gate.waiting_per_agent:,}, {_bytes(gate.waiting_bytes // 4)} in total |\n"
-    yield f"| time of one step of an action | {gate.op_seconds:g} s |\n\n"
+    yield f"| time of one step of an action | {gate.op_seconds:g} s; `seconds` of its connector, if that is set |\n\n"
 
 
 def _reference(found: tuple[Route, ...]) -> Iterator[str]:

@@ -144,7 +144,11 @@ def _preview_is_invalid(
     idempotent_op, gated_op = (connector, preview.op) in idempotent, (connector, preview.op) in gated
     if not idempotent_op:
         message = f'no action in the bundle declares "{preview.op}" of {connector} as idempotent'
-        fix = f'Add an action with a step that has op = "{preview.op}" and idempotent = true, or name another op.'
+        fix = (
+            "A preview runs before anybody approves, so its op needs an action of its own that needs no approval, with "
+            f'[[execute]] id = "read", connector = "{connector}", op = "{preview.op}", idempotent = true. '
+            "Add one, or name another op."
+        )
         _problems_of(extra, reading).add(path, "preview-not-idempotent", message, fix)
     if gated_op:
         message = f'"{preview.op}" needs approval itself, so it cannot be called before asking'

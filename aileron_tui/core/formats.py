@@ -14,6 +14,9 @@ VERSION: Final = 2
 PROMPT_VERSION: Final = 5
 """The version in which prompts are written."""
 
+RECORDING_VERSION: Final = 1
+"""The version in which recordings of previews are written, in the field `recording`."""
+
 
 class NewerFormat(JsonError):
     """A document that only a newer version of the program can read."""

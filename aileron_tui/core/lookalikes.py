@@ -25,6 +25,7 @@ from aileron_tui.core.host_remarks import (
     quoted,
     top_level_domains,
 )
+from aileron_tui.core.html_references import html_note
 from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.values import dataclass
 
@@ -70,9 +71,13 @@ def warnings(text: str, known: KnownNames | None = None) -> tuple[str, ...]:
 
 
 def remarks(text: str, known: KnownNames | None = None) -> Remarks:
-    """Remarks about the hosts and addresses in a value. `known` has those that were seen before."""
+    """Remarks about the hosts and addresses in a value, and a note if it is HTML-escaped.
+
+    `known` has the hosts and addresses that were seen before.
+    """
+    escaped = html_note(text[:MAX_CHARACTERS])
     if _names_nothing(text):
-        return _NO_REMARKS
+        return Remarks(notes=(escaped,)) if escaped else _NO_REMARKS
     found: dict[str, None] = {}
     notes: dict[str, None] = {}
     for remark in _remarks(text[:MAX_CHARACTERS], known):
@@ -84,7 +89,7 @@ def remarks(text: str, known: KnownNames | None = None) -> Remarks:
             break
     if len(text) > MAX_CHARACTERS:
         found[f"only the first {MAX_CHARACTERS} characters were checked for look-alikes"] = None
-    return Remarks(tuple(found), tuple(notes))
+    return Remarks(tuple(found), (*notes, escaped) if escaped else tuple(notes))
 
 
 def _names_nothing(text: str) -> bool:

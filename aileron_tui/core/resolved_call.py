@@ -24,7 +24,7 @@ class ResolvedCall:
     """A call of an action. `args` is what the agent sent, `steps` is what would run.
 
     `preview_inputs` is what the preview op receives. It is None if the action has no preview, or if the preview needs
-    an input that was not given, which is then in `preview_lacks`.
+    an input that was not given, which is then in `preview_lacks`. `warnings` are for the operator.
     """
 
     action: Action
@@ -32,6 +32,7 @@ class ResolvedCall:
     steps: tuple[ResolvedStep, ...]
     preview_inputs: JsonObject | None = None
     preview_lacks: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def connector(self) -> ConnectorRef:
@@ -39,16 +40,18 @@ class ResolvedCall:
         return self.steps[0].connector if self.steps else ConnectorRef("")
 
 
-def resolve_call(action: Action, args: JsonObject, connectors: Mapping[str, ConnectorRef]) -> ResolvedCall:
+def resolve_call(
+    action: Action, args: JsonObject, connectors: Mapping[str, ConnectorRef], warnings: tuple[str, ...] = ()
+) -> ResolvedCall:
     """Resolves a call. `connectors` has the connectors that the action pins, by name. A null input is not given."""
     given = frozen_object(with_canonical_numbers({key: item for key, item in args.items() if item is not None}))
     steps = tuple([_resolve_step(step, given, connectors) for step in action.execute])
     if (preview := action.approval.preview) is None:
-        return ResolvedCall(action, given, steps)
+        return ResolvedCall(action, given, steps, warnings=warnings)
     if missing := missing_args(preview.args, given):
-        return ResolvedCall(action, given, steps, None, missing[0])
+        return ResolvedCall(action, given, steps, None, missing[0], warnings)
     inputs = with_canonical_numbers(interpolate(preview.args, given))
-    return ResolvedCall(action, given, steps, frozen_object(inputs))
+    return ResolvedCall(action, given, steps, frozen_object(inputs), warnings=warnings)
 
 
 def _resolve_step(step: Step, args: JsonObject, connectors: Mapping[str, ConnectorRef]) -> ResolvedStep:

@@ -23,6 +23,8 @@ HIGH_RISK: Final = ("confirm", "type", "passphrase", SECURITY_KEY)
 DAEMON: Final = "daemon"
 GATE: Final = "gate"
 OPENCODE: Final = "opencode"
+LONGEST_OP: Final = 300
+"""The longest time limit of an op, in seconds."""
 
 T = TypeVar("T")
 
@@ -154,9 +156,28 @@ class ConnectorSettings:
     """Settings of one connector, under the name that manifests give it."""
 
     credential: CredentialSource | None = None
+    seconds: int | None = key(
+        None,
+        "Time limit of one op in seconds. If not set, 30. A preview always has 5 seconds.",
+        "180",
+        least=1,
+        most=LONGEST_OP,
+    )
     memory_mib: int | None = key(None, "Memory limit of one call in MiB. If not set, 256.", "64", least=1, most=4096)
+    body_mib: int | None = key(
+        None, "Size limit of one response of a service in MiB, decompressed. If not set, 8.", "32", least=1, most=256
+    )
     preview_may_post: bool = key(
         False, "Let previews of this connector send HTTP POST requests. Otherwise they can only read.", "false"
+    )
+    upstream: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata={
+            "meaning": "For tests: servers on this machine that are asked in place of hosts of the connector. They "
+            "also get its credential, and every prompt warns about it "
+            "([more](installing.md#limits-proxies-and-certificates)).",
+            "example": '{ "api.example.com:443" = "http://127.0.0.1:8080" }',
+        },
     )
 
 

@@ -33,6 +33,8 @@ from aileron_tui.files.webhook_settings import webhook_settings
 _CREDENTIAL_SOURCES: Final = ("env", "command", "keyring")
 _PASSWORD_KEYS: Final = ("password_env", "password_file", "password_command")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_HOST_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s\x00-\x1f\x7f*:/@\[\]]+):[1-9][0-9]{0,4}")
+_TEST_SERVER: Final = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\]):[1-9][0-9]{0,4}/?")
 _TUNNEL: Final = "Use https, or an ssh tunnel and the address of its local end."
 
 
@@ -124,7 +126,22 @@ def _settings(name: str, table: dict[str, Any], problems: Problems) -> Connector
     check_limits(table, ConnectorSettings, path, problems)
     if (credential := table.get("credential")) is not None:
         table["credential"] = _credential(credential, name, problems)
+    if "upstream" in table:
+        table["upstream"] = _upstream(table["upstream"], name, problems)
     return ConnectorSettings(**table)
+
+
+def _upstream(table: dict[str, str], connector: str, problems: Problems) -> dict[str, str]:
+    """The test servers of a connector by `host:port`; nothing but this machine is allowed."""
+    for host, server in table.items():
+        path = ("connectors", connector, "upstream", host)
+        if not _HOST_PORT.fullmatch(host):
+            fix = "Write the host and its port as in the manifest of the connector, such as api.example.com:443."
+            problems.add(path, "upstream", f'"{host}" is not a host and a port', fix)
+        if not _TEST_SERVER.fullmatch(server):
+            fix = "Write an address of this machine with its port, such as http://127.0.0.1:8080."
+            problems.add(path, "upstream", f'"{server}" is not a server on this machine', fix)
+    return {host.lower(): server.rstrip("/") for host, server in table.items()}
 
 
 def _credential(table: dict[str, Any], connector: str, problems: Problems) -> CredentialSource:

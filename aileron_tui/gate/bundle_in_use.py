@@ -6,7 +6,10 @@ program if no action is.
 
 from dataclasses import replace
 
+from aileron_tui.core.proxy_settings import BadProxy, proxy_words
+from aileron_tui.core.upstream_words import upstream_warning
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.certificate_trust import CertificateTrust
 from aileron_tui.files.paths import paths
 from aileron_tui.gate.gate_state import GateSetup, log
 from aileron_tui.gate.installed_bundle import FolderState, InstalledBundle, folder_state, install, install_content
@@ -34,8 +37,6 @@ class BundleInUse:
 
     def note(self, ledger: LedgerView) -> None:
         """Reads from the ledger what is installed, if that may have changed."""
-        if not self._setup.packages:
-            return
         marks = (ledger.last_package_change(), ledger.last_key_change())
         if marks != self._seen:
             found = Packages.of(ledger)
@@ -64,8 +65,7 @@ class BundleInUse:
 
     def load(self) -> InstalledBundle:
         """Loads the bundle."""
-        for unknown in self._unknown_connectors():
-            log.error("the configuration has an unknown name: %s", inline(unknown))
+        self._log_settings()
         if not self._setup.packages:
             state, settings = self.state(), self._settings_now()
             loaded = install(self._setup.manifests, settings, *self._setup.more_manifests)
@@ -81,6 +81,22 @@ class BundleInUse:
             return install_content(content.bundle, content.connectors, settings, state)
         samples = install(self._setup.manifests, settings)
         return replace(samples, findings=(*content.bundle.findings, *samples.findings), folder_state=state)
+
+    def _log_settings(self) -> None:
+        """Says what is wrong or unusual about how connectors are set up and reach their services."""
+        for unknown in self._unknown_connectors():
+            log.error("the configuration has an unknown name: %s", inline(unknown))
+        for name, connector in self._setup.config.connectors.items():
+            if connector.upstream:
+                log.warning("%s", inline(upstream_warning(name, connector.upstream)))
+        proxies, trust = self._settings.proxies, self._settings.trust
+        try:
+            if proxy := proxies.proxy():
+                log.info("%s", inline(proxy_words(proxies, proxy)))
+        except BadProxy as error:
+            log.error("%s", inline(f"{error}. {error.hint}"))
+        if trust != CertificateTrust():
+            log.info("https trusts %s", inline(trust.words))
 
     def _settings_now(self) -> SandboxSettings:
         """The settings with the publishers that are trusted now. If they cannot be read, what was trusted stays."""
@@ -102,7 +118,7 @@ class BundleInUse:
     @property
     def words(self) -> str:
         """Where the bundle comes from."""
-        packages = self._known[1]
+        packages = self._known[1] if self._setup.packages else Packages()
         if any(known.grant.actions for known in packages.values()):
             count = len(packages)
             return f"{count} installed package{'' if count == 1 else 's'}"
@@ -111,7 +127,7 @@ class BundleInUse:
     def _unknown_connectors(self) -> tuple[str, ...]:
         """What is wrong with the names of connectors in the configuration, in words."""
         config = self._setup.config
-        if not config.connectors or not self._setup.packages:
+        if not config.connectors:
             return ()
         installed = installed_packages(self._setup.data, self._known[1])
         known = known_connectors(installed, (*self._setup.more_manifests, self._setup.manifests, *config.manifests))

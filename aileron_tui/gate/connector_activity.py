@@ -36,6 +36,7 @@ class ConnectorActivity:
         self._latest_end: dict[str, float] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._idle: dict[str, asyncio.Event] = {}
+        self._kept_free: set[str] = set()
         self._on_release = on_release
 
     def changes(self, name: str) -> int:
@@ -102,15 +103,37 @@ class ConnectorActivity:
                 if idle := self._idle.pop(name, None):
                     idle.set()
 
-    async def wait_until_idle(self, name: str) -> bool:
-        """Waits as long as the ops in progress on a connector may take; returns False if one still is after that."""
+    async def wait_until_idle(self, name: str, seconds: float | None = None) -> bool:
+        """Waits as long as the ops in progress on a connector may take, and at most `seconds`.
+
+        Returns False if one is in progress after that.
+        """
+        latest = self._latest_end.get(name)
+        if latest is not None and seconds is not None:
+            latest = min(latest, asyncio.get_running_loop().time() + seconds)
         try:
-            async with asyncio.timeout_at(self._latest_end.get(name)):
+            async with asyncio.timeout_at(latest):
                 while self.is_running(name):
                     await self._idle.setdefault(name, asyncio.Event()).wait()
         except TimeoutError:
             return False
         return True
+
+    async def keep_free(self, name: str, seconds: float) -> None:
+        """Lets no ungated op begin on a connector until those in progress have ended, and for `seconds` after that.
+
+        An approval that could not wait for a long op can so be given again. Otherwise long ungated ops, one after
+        another, would put it off for ever.
+        """
+        if name in self._kept_free:
+            return
+        self._kept_free.add(name)
+        try:
+            with self.reserved((name,)):
+                await self.wait_until_idle(name)
+                await asyncio.sleep(seconds)
+        finally:
+            self._kept_free.discard(name)
 
 
 class OpTurn:

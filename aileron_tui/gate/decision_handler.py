@@ -41,7 +41,9 @@ PREVIEW_MAX_AGE: Final = 10.0
 """How many seconds old a preview may be at approval; an older one is fetched again and compared."""
 
 _LONGEST_WAIT_FOR_APPROVALS: Final = 90.0
+_LONGEST_WAIT_FOR_OPS: Final = 35.0
 _LONGEST_WAIT_FOR_PREVIEW: Final = 10.0
+_SECONDS_TO_APPROVE_AGAIN: Final = 60.0
 
 
 class DecisionHandler:
@@ -283,7 +285,9 @@ class DecisionHandler:
         name, call = request.connector.name, edit.call if edit else request.call
         if not isinstance(call, ResolvedCall):
             return None
-        if not await self._gate_state.activity.wait_until_idle(name):
+        activity = self._gate_state.activity
+        if not await activity.wait_until_idle(name, _LONGEST_WAIT_FOR_OPS):
+            self._gate_state.spawn(activity.keep_free(name, _SECONDS_TO_APPROVE_AGAIN))
             return _busy(request)
         try:
             # Nothing can begin on the connector meanwhile, so this must not wait long for a thread.

@@ -76,7 +76,7 @@ class GateLimits:
     preview_threads: int = 8
     ungated_threads: int = 16
     ungated_queue: int = 64  # per agent
-    op_seconds: float = 30.0  # per step
+    op_seconds: float = 30.0  # per step, unless the configuration sets another limit for its connector
 
     @property
     def waiting_share(self) -> Share:
@@ -354,7 +354,7 @@ class GateState:
 
         For an approved op, must be called while `activity` is exclusive for its connectors.
         """
-        turn = OpTurn(self.activity, connector_names(call), len(call.steps) * self.setup.limits.op_seconds)
+        turn = OpTurn(self.activity, connector_names(call), sandbox.longest_execution(call))
         if use is ThreadUse.OP:
             turn.begin()
         return self.threads.run(use, agent, sandbox.execute, call, turn=turn)

@@ -4,15 +4,18 @@ import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.bundle import Bundle
 from aileron_tui.core.findings import Finding, Severity
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import ConnectorRef
+from aileron_tui.core.proxy_settings import read_proxy_settings
 from aileron_tui.core.resolved_call import ResolvedCall, resolve_call
 from aileron_tui.core.risk import RiskRule, assess
 from aileron_tui.core.values import dataclass
+from aileron_tui.files.certificate_trust import certificate_trust
 from aileron_tui.files.config import Config
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.connector_call import CallLimits
@@ -20,9 +23,10 @@ from aileron_tui.sandbox.connector_package import ConnectorPackage, PublisherKey
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring
 from aileron_tui.sandbox.failure import Failure
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
-from aileron_tui.sandbox.network import UpstreamClient
+from aileron_tui.sandbox.network_grant import Url, normalized_host, read_url
 from aileron_tui.sandbox.sandbox import Sandbox
 
+_MIB: Final = 1024 * 1024
 FolderState = tuple[tuple[str, int, int], ...]
 
 
@@ -39,7 +43,7 @@ class InstalledBundle:
 
     def resolve(self, action: Action, args: JsonObject) -> ResolvedCall:
         """Resolves a call of one of the actions."""
-        return resolve_call(action, args, self.connectors.get(action.name, {}))
+        return resolve_call(action, args, self.connectors.get(action.name, {}), self.sandbox.warnings(action))
 
     def listing(self, risk_rules: Sequence[RiskRule]) -> JsonObject:
         """Lists the actions for agents, and what could not be loaded."""
@@ -66,7 +70,7 @@ def install_content(
 
     `state` is that of the files when they were read.
     """
-    client = UpstreamClient()
+    client = settings.client()
     sandbox = Sandbox(packages, settings, client)
     weakref.finalize(sandbox, client.close)  # a replaced sandbox is used until its last request ends
     failures = sandbox.check(bundle.actions.values())
@@ -126,6 +130,7 @@ def sandbox_settings(
     """Builds the sandbox settings from the user's configuration. `op_seconds` is the time limit of each step."""
     bindings: dict[str, Binding] = {}
     limits: dict[str, CallLimits] = {}
+    test_servers: dict[str, dict[str, Url]] = {}
     defaults = CallLimits(execute_seconds=op_seconds)
     for name, connector in config.connectors.items():
         if source := connector.credential:
@@ -139,16 +144,24 @@ def sandbox_settings(
             )
             bindings[name] = Binding(secret_source, source.region, source.access_key_id)
         limits[name] = CallLimits(
-            execute_seconds=op_seconds,
-            memory=connector.memory_mib * 1024 * 1024 if connector.memory_mib else defaults.memory,
+            execute_seconds=connector.seconds or op_seconds,
+            memory=connector.memory_mib * _MIB if connector.memory_mib else defaults.memory,
+            response=connector.body_mib * _MIB if connector.body_mib else defaults.response,
             preview_methods=defaults.preview_methods | {"POST"}
             if connector.preview_may_post
             else defaults.preview_methods,
         )
+        if connector.upstream:
+            test_servers[name] = {
+                normalized_host(host): read_url(server) for host, server in connector.upstream.items()
+            }
     return SandboxSettings(
         cache=cache,
         credentials=Credentials(bindings),
         keyring=keyring,
         limits=defaults,
         limits_by_connector=limits,
+        test_servers=test_servers,
+        trust=certificate_trust(),
+        proxies=read_proxy_settings(os.environ),
     )

@@ -78,7 +78,8 @@ class OpRunner:
             execution = Execution(action.name, failure=_broken_off(error))
         kind = _end_kind(execution.failure)
         self._gate_state.metrics.ran(call.connector.name, execution.seconds, _STATES[kind])
-        end = EntryDraft(kind, {"gated": False, **_error_body(execution.failure)}, id_)
+        body: JsonObject = {"gated": False, **_error_body(execution.failure), **_retried_body(execution.retried)}
+        end = EntryDraft(kind, body, id_)
         try:
             await record(end)
         except AileronError as error:
@@ -114,15 +115,16 @@ class OpRunner:
         try:
             execution = await _executed(request.action, execution_future)
             failure, text, seconds = execution.failure, "" if execution.failure else execution.text, execution.seconds
+            retried = execution.retried
         except Exception as error:  # noqa: BLE001  # whatever it is, the request must get an end
-            failure, text, seconds = _broken_off(error), "", 0.0
+            failure, text, seconds, retried = _broken_off(error), "", 0.0, ()
         if failure:
             result = agent_replies.failed(request.id, failure.envelope())
         else:
             result = agent_replies.completed(request.id, text)
         kind = _end_kind(failure)
         self._gate_state.metrics.ran(request.connector.name, seconds, _STATES[kind])
-        entry = EntryDraft(kind, _error_body(failure), request.id)
+        entry = EntryDraft(kind, _error_body(failure) | _retried_body(retried), request.id)
         await self._requests.ends.finish(request, RequestEnd(_STATES[kind], entry, result))
 
     async def interrupt(self, request: GateRequest) -> GateRequest:
@@ -164,6 +166,10 @@ def _error_body(failure: Failure | None) -> JsonObject:
     if len(text) > LONGEST_ERROR:
         text = f"{text[:LONGEST_ERROR]}… ({len(text) - LONGEST_ERROR:,} more characters)"
     return {"error": text} if failure else {}
+
+
+def _retried_body(retried: tuple[str, ...]) -> JsonObject:
+    return {"retried": "; ".join(retried)} if retried else {}
 
 
 def _broken_off(error: Exception) -> Failure:

@@ -39,10 +39,11 @@ def tool_preview_entry(request: GateRequest, preview: PreviewResult) -> EntryDra
 
 
 def _action_fields(request: GateRequest) -> JsonObject:
-    connector = request.connector
+    connector, warnings = request.connector, request.action_call.warnings
     return {
         "version": request.action.version,
         "connector": {"name": connector.name, "version": connector.version, "hash": connector.hash},
+        **({"warning": f"{len(warnings)} in the prompt"} if warnings else {}),
     }
 
 

@@ -344,6 +344,7 @@ class RequestHandler:
         await self._gate_state.loading.load(request.sandbox, call, partial(self._compiling, request))
         request.compiling_since = ""
         fetched_now = self._fetching_now(call)
+        retried = ""
         try:
             outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
         except ThreadsBusy as busy:
@@ -351,12 +352,14 @@ class RequestHandler:
         else:
             if outcome is None:
                 return None, None
-            shown, answer = outcome.result, outcome.output
+            shown, answer, retried = outcome.result, outcome.output, outcome.retried
             failed = bool(shown.unavailable)
             self._gate_state.metrics.previewed(call.connector.name, outcome.seconds, failed=failed)
         body = preview_body(shown, keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
+        if retried:
+            body["retried"] = retried
         await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))
         return fetched_now(shown), answer
 

@@ -1,7 +1,7 @@
 """Downloads what a user names by its https address, within limits on size, time, type and redirects.
 
-The certificate is checked against the system's authorities and those of certifi, or against SSL_CERT_FILE alone if it
-is set. A proxy from the environment only carries the encrypted connection, so it can read or change nothing.
+The certificate is checked against the authorities that `certificate_trust` names. A proxy from the environment only
+carries the encrypted connection, so it can read or change nothing.
 """
 
 import os
@@ -9,7 +9,9 @@ import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.proxy_settings import BadProxy, read_proxy_settings
 from aileron_tui.core.values import dataclass
+from aileron_tui.files.certificate_trust import BadAuthorities, certificate_trust
 from aileron_tui.packages.archive import LARGEST_ARCHIVE
 from aileron_tui.sandbox.connector_package import PackageError
 from aileron_tui.sandbox.failure import CallRefused, mebibytes
@@ -23,7 +25,6 @@ Progress = Callable[[int, int | None], None]
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS: Final = 5
 _HEADERS: Final = {"Accept-Encoding": "identity", "User-Agent": "aileron-tui"}
-_PROXY_VARIABLES: Final = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 
 
 class DownloadError(PackageError):
@@ -96,15 +97,10 @@ async def _download(url: Url, rules: DownloadRules, progress: Progress) -> Downl
 
 
 def _tls() -> ssl.SSLContext:
-    import certifi  # noqa: PLC0415
-
     try:
-        context = ssl.create_default_context()  # the system's authorities, or those of SSL_CERT_FILE and SSL_CERT_DIR
-        if not os.environ.get("SSL_CERT_FILE"):
-            context.load_verify_locations(certifi.where())
-    except (OSError, ssl.SSLError) as error:
-        raise DownloadError("cannot load the certificate authorities", str(error), "Check SSL_CERT_FILE.") from None
-    return context
+        return certificate_trust().context()
+    except BadAuthorities as error:
+        raise DownloadError(error.title, error.detail, error.hint) from None
 
 
 def _redirected(url: Url, response: "httpx.Response", rules: DownloadRules) -> Url:
@@ -181,5 +177,9 @@ def _reason(error: Exception, url: Url, rules: DownloadRules) -> str:
 
 def proxy_name() -> str:
     """The host and port of the proxy for https in the environment, without a user name and password; "" if none."""
-    value = next((found for name in _PROXY_VARIABLES if (found := os.environ.get(name))), "")
-    return value.partition("://")[2].rpartition("@")[2].partition("/")[0] if "://" in value else value
+    settings = read_proxy_settings(os.environ)
+    try:
+        proxy = settings.proxy()
+    except BadProxy:
+        return f"in {settings.variable}"
+    return proxy.name if proxy else ""

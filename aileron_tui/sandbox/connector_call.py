@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Final
 
@@ -18,9 +18,10 @@ from aileron_tui.sandbox.credentials import Credentials
 from aileron_tui.sandbox.engine import LoadedModule, WasmEngine, module_failure
 from aileron_tui.sandbox.failure import CRASHED, TIMEOUT, Boundary, Failure, FailureKind, mebibytes, short_reason
 from aileron_tui.sandbox.host_functions import HostFunctions
-from aileron_tui.sandbox.http_exchange import HttpExchange
+from aileron_tui.sandbox.http_exchange import HttpExchange, Recording
 from aileron_tui.sandbox.network import SAFE_METHODS, UpstreamClient
-from aileron_tui.sandbox.network_grant import NetworkGrant
+from aileron_tui.sandbox.network_grant import NetworkGrant, Url
+from aileron_tui.sandbox.upstream_retries import UpstreamRetries
 from aileron_tui.sandbox.wasi import GuestStream
 
 _MAX_STDERR: Final = 8 * 1024
@@ -49,20 +50,38 @@ class CallLimits:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """An op with its arguments and its limits; `methods=None` allows every HTTP method."""
+    """An op with its arguments and its limits; `methods=None` allows every HTTP method.
+
+    `idempotent` means that the manifest says that the op may be repeated.
+    """
 
     op: str
     args: JsonObject
     seconds: float
     methods: frozenset[str] | None
     limits: CallLimits
+    idempotent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is between a connector and its services: connections, credentials, test servers and recordings.
+
+    `test_servers` are asked in place of granted hosts, by `host:port`.
+    """
+
+    client: UpstreamClient
+    credentials: Credentials
+    test_servers: Mapping[str, Url] = field(default_factory=dict)
+    recording: Recording | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
     """The result of a call: an output (which may be null) or a failure, plus the log and stderr.
 
-    `changed` means that the call sent something that may have taken effect.
+    `changed` means that the call sent something that may have taken effect. `retried` says how often requests were
+    repeated and why, "" if none was.
     """
 
     output: Json = None
@@ -71,6 +90,7 @@ class CallResult:
     stderr: str = ""
     seconds: float = 0.0
     changed: bool = False
+    retried: str = ""
 
 
 _engine_lock: Final = threading.Lock()
@@ -86,7 +106,7 @@ def shared_engine() -> WasmEngine:
 
 
 def invoke(
-    loaded: LoadedModule, connector: Connector, invocation: Invocation, client: UpstreamClient, credentials: Credentials
+    loaded: LoadedModule, connector: Connector, invocation: Invocation, surroundings: Surroundings
 ) -> CallResult:
     """Runs one op to completion. Never raises because of anything a guest or an upstream does."""
     started_at = time.monotonic()
@@ -94,27 +114,32 @@ def invoke(
     limits = invocation.limits
     masks = SecretMasks()
     exchange = HttpExchange(
-        client,
+        surroundings.client,
         NetworkGrant(connector.hosts),
-        Injector(connector, credentials, masks, deadline),
+        Injector(connector, surroundings.credentials, masks, deadline),
         invocation.methods,
         deadline,
         limits.request,
         limits.response,
+        UpstreamRetries(deadline, idempotent=invocation.idempotent),
+        surroundings.test_servers,
+        surroundings.recording,
     )
     stdout, stderr = GuestStream(limits.output, keep_tail=False), GuestStream(_MAX_STDERR, keep_tail=True)
     host = HostFunctions(exchange, stdout, stderr, started_at, deadline)
     stdin = canonical({"args": invocation.args, "op": invocation.op})
     end = _run(loaded, stdin, host, limits.memory)
     result = _read_result(end, host, stdout, stderr, invocation)
-    changed = bool(exchange.changes)
+    changed, retried = bool(exchange.changes), exchange.retries.words
+    failure = result.failure.after_retries(retried) if result.failure else None
     return replace(
         result,
-        failure=_mask_failure(result.failure, masks).after_sending(changed) if result.failure else None,
+        failure=_mask_failure(failure, masks).after_sending(changed) if failure else None,
         log=tuple(map(masks.mask_text, host.log_lines)),
         stderr=masks.mask_text(stderr.data.decode("utf-8", "replace")),
         seconds=time.monotonic() - started_at,
         changed=changed,
+        retried=retried,
     )
 
 

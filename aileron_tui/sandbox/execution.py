@@ -17,7 +17,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """The result of an action: the outputs of the steps that ran, and the failure that stopped it, if any."""
+    """The result of an action: the outputs of the steps that ran, and the failure that stopped it, if any.
+
+    `retried` says for each step that repeated requests how often and why.
+    """
 
     action: str
     steps: JsonObject = field(default_factory=dict)
@@ -26,6 +29,7 @@ class Execution:
     log: tuple[str, ...] = ()
     stderr: str = ""
     seconds: float = 0.0
+    retried: tuple[str, ...] = ()
 
     @property
     def result(self) -> JsonObject:
@@ -50,9 +54,13 @@ def run(connectors: LoadedConnectors, call: ResolvedCall) -> Execution:
     steps: JsonObject = {}
     log: list[str] = []
     stderr: list[str] = []
+    retried: list[str] = []
     seconds = 0.0
     for step in call.steps:
         result = _run_step(connectors, call, step)
+        if result.retried:
+            retried.append(result.retried)
+            _log.info("%s, step %s: %s", inline(name), inline(step.id), inline(result.retried))
         log.extend(result.log)
         stderr.append(result.stderr)
         seconds += result.seconds
@@ -65,9 +73,9 @@ def run(connectors: LoadedConnectors, call: ResolvedCall) -> Execution:
                 inline(str(result.failure.kind)),
             )
             failure = result.failure.in_step(step.id, tuple(steps)) if len(call.steps) > 1 else result.failure
-            return Execution(name, steps, failure, step.id, tuple(log), "".join(stderr), seconds)
+            return Execution(name, steps, failure, step.id, tuple(log), "".join(stderr), seconds, tuple(retried))
         steps[step.id] = result.output
-    return Execution(name, steps, None, "", tuple(log), "".join(stderr), seconds)
+    return Execution(name, steps, None, "", tuple(log), "".join(stderr), seconds, tuple(retried))
 
 
 def _run_step(connectors: LoadedConnectors, call: ResolvedCall, step: ResolvedStep) -> CallResult:
@@ -78,7 +86,8 @@ def _run_step(connectors: LoadedConnectors, call: ResolvedCall, step: ResolvedSt
         loaded = connectors.load(requirement)
     except CallRefused as refused:
         return CallResult(failure=refused.failure)
-    return connectors.call(loaded, step.op, step.inputs, preview=False)
+    idempotent = any(declared.id == step.id and declared.idempotent is True for declared in call.action.execute)
+    return connectors.call(loaded, step.op, step.inputs, preview=False, idempotent=idempotent)
 
 
 def _undeclared_op(step: ResolvedStep) -> Failure:

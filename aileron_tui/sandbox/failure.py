@@ -86,6 +86,13 @@ class Failure:
         details = {**self.details, "cause": str(self.cause)}
         return replace(self, outcome_unknown=True, retriable=False, details=details)
 
+    def after_retries(self, retried: str) -> "Failure":
+        """This failure, of a call that repeated requests; `retried` says how often and why, "" if it did not."""
+        if not retried:
+            return self
+        reason = self.reason if self.reason == TIMEOUT else f"{self.reason} ({retried})"
+        return replace(self, message=f"{self.message} ({retried})", reason=reason)
+
     def in_step(self, step: str, steps_run: Sequence[str]) -> "Failure":
         """This failure in one step of several; repeating the call would also repeat the steps that ran."""
         details = {**self.details, "step": step, "steps_run": list[Json](steps_run)}

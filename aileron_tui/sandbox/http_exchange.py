@@ -3,15 +3,17 @@
 import re
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Final
+from typing import Final, Protocol
 
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.credential_injection import Injector
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind, mebibytes
 from aileron_tui.sandbox.network import UpstreamClient, UpstreamRequest, UpstreamResponse
-from aileron_tui.sandbox.network_grant import NetworkGrant, read_redirect, read_url
+from aileron_tui.sandbox.network_grant import NetworkGrant, Url, read_redirect, read_url
+from aileron_tui.sandbox.response_body import ACCEPTED_ENCODING
 from aileron_tui.sandbox.sent_changes import SentChanges
+from aileron_tui.sandbox.upstream_retries import UpstreamRetries
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _METHOD: Final = re.compile(r"[A-Z]{1,16}")
@@ -83,9 +85,22 @@ def _text(table: Mapping[str, Json], key: str) -> str:
     return value
 
 
+class Recording(Protocol):
+    """A recording that is being made or replayed. `credential` is the kind that would be added, "" for none."""
+
+    def answer(self, request: UpstreamRequest, credential: str) -> UpstreamResponse | None:
+        """The recorded answer, or None if the request is to be sent."""
+
+    def add(self, request: UpstreamRequest, credential: str, response: UpstreamResponse) -> None:
+        """Takes note of what was answered to a request that was sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpExchange:
-    """Sends the requests of one call, within its limits."""
+    """Sends the requests of one call, within its limits.
+
+    `test_servers` are local servers that are asked in place of granted hosts, by `host:port`.
+    """
 
     client: UpstreamClient
     grant: NetworkGrant
@@ -94,6 +109,9 @@ class HttpExchange:
     deadline: float
     max_request_size: int
     max_response_size: int
+    retries: UpstreamRetries
+    test_servers: Mapping[str, Url] = field(default_factory=dict)
+    recording: Recording | None = None
     changes: SentChanges = field(default_factory=SentChanges)
 
     def send(self, guest_request: GuestRequest) -> UpstreamResponse:
@@ -108,18 +126,7 @@ class HttpExchange:
         )
         credential = guest_request.credential
         for _ in range(_MAX_REDIRECTS + 1):
-            response = self.client.send(
-                _with_framing_headers(
-                    self.injector.inject(_with_host_header(request), credential)
-                    if credential
-                    else _with_host_header(request)
-                ),
-                deadline=self.deadline,
-                limit=self.max_response_size,
-                on_write=self.changes.written if request.may_modify else None,
-            )
-            if request.may_modify:
-                self.changes.answered(response.status)
+            response = self._answer(request, credential)
             location = response.headers.get("location")
             if response.status not in _REDIRECTS or location is None:
                 return replace(response, body=self.injector.masks.mask(response.body))
@@ -136,6 +143,42 @@ class HttpExchange:
                 Boundary.EXTERNAL,
             )
         )
+
+    def _answer(self, request: UpstreamRequest, credential: str) -> UpstreamResponse:
+        """The answer to one request, recorded or from the network, after repeats that the service asked for."""
+        return self.retries.send(request, lambda: self._exchanged(request, credential))
+
+    def _exchanged(self, request: UpstreamRequest, credential: str) -> UpstreamResponse:
+        if self.recording and (recorded := self.recording.answer(request, credential)):
+            return recorded
+        response = self._sent(request, credential)
+        if self.recording:
+            self.recording.add(self._masked(request), credential, self._masked_response(response))
+        return response
+
+    def _sent(self, request: UpstreamRequest, credential: str) -> UpstreamResponse:
+        routed = replace(request, test_server=self.test_servers.get(request.url.host_port))
+        response = self.client.send(
+            _with_framing_headers(
+                self.injector.inject(_with_host_header(routed), credential) if credential else _with_host_header(routed)
+            ),
+            deadline=self.deadline,
+            limit=self.max_response_size,
+            on_write=self.changes.written if request.may_modify else None,
+        )
+        if request.may_modify:
+            self.changes.answered(response.status)
+        return response
+
+    def _masked(self, request: UpstreamRequest) -> UpstreamRequest:
+        mask = self.injector.masks.mask_text
+        headers = tuple((name, mask(value)) for name, value in request.headers)
+        url = replace(request.url, target=mask(request.url.target))
+        return replace(request, url=url, headers=headers, body=self.injector.masks.mask(request.body))
+
+    def _masked_response(self, response: UpstreamResponse) -> UpstreamResponse:
+        headers = {name: self.injector.masks.mask_text(value) for name, value in response.headers.items()}
+        return replace(response, headers=headers, body=self.injector.masks.mask(response.body))
 
     def _checked_method(self, method: str) -> str:
         method = method.upper()
@@ -201,7 +244,7 @@ def _with_host_header(request: UpstreamRequest) -> UpstreamRequest:
 
 def _with_framing_headers(request: UpstreamRequest) -> UpstreamRequest:
     """Adds the headers that are not covered by a signature."""
-    framing: list[tuple[str, str]] = [("Accept-Encoding", "identity")]
+    framing: list[tuple[str, str]] = [("Accept-Encoding", ACCEPTED_ENCODING)]
     if request.body or request.may_modify:
         framing.append(("Content-Length", str(len(request.body))))
     if not any(name.lower() == "user-agent" for name, _ in request.headers):

@@ -9,13 +9,25 @@ from pathlib import Path
 
 from aileron_tui.core.action import Action, Requirement
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.proxy_settings import ProxySettings
+from aileron_tui.core.toml_schema import nearest
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox.connector_call import CallLimits, CallResult, Invocation, invoke, shared_engine
+from aileron_tui.files.certificate_trust import CertificateTrust
+from aileron_tui.sandbox.connector_call import (
+    CallLimits,
+    CallResult,
+    Invocation,
+    Surroundings,
+    invoke,
+    shared_engine,
+)
 from aileron_tui.sandbox.connector_package import ConnectorPackage, PinnedPackage, PublisherKeyring, pin
 from aileron_tui.sandbox.credentials import Credentials
 from aileron_tui.sandbox.engine import LoadedModule, check_format
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
+from aileron_tui.sandbox.http_exchange import Recording
 from aileron_tui.sandbox.network import UpstreamClient
+from aileron_tui.sandbox.network_grant import NetworkGrant, Url
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +40,10 @@ class LoadedConnector:
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """User settings: the cache folder for compiled modules, credentials, trusted publishers, and limits.
+    """User settings: the cache folder for compiled modules, credentials, trusted publishers, limits and the network.
 
     Without a `cache` folder every process compiles its modules. `limits_by_connector` overrides `limits`.
+    `test_servers` are asked in place of the hosts of a connector, by its name and by `host:port`.
     """
 
     cache: Path | None = None
@@ -38,17 +51,33 @@ class SandboxSettings:
     keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
     limits: CallLimits = field(default_factory=CallLimits)
     limits_by_connector: Mapping[str, CallLimits] = field(default_factory=dict)
+    test_servers: Mapping[str, Mapping[str, Url]] = field(default_factory=dict)
+    trust: CertificateTrust = field(default_factory=CertificateTrust)
+    proxies: ProxySettings = field(default_factory=ProxySettings)
+
+    def client(self) -> UpstreamClient:
+        """A client that trusts these authorities and uses these proxies."""
+        return UpstreamClient(trust=self.trust, proxies=self.proxies)
+
+    def limits_of(self, connector: str) -> CallLimits:
+        """The limits of the calls of a connector."""
+        return self.limits_by_connector.get(connector, self.limits)
 
 
 class LoadedConnectors:
     """Loads and calls the connectors that actions require. Thread-safe."""
 
     def __init__(
-        self, packages: Mapping[str, ConnectorPackage], settings: SandboxSettings, client: UpstreamClient
+        self,
+        packages: Mapping[str, ConnectorPackage],
+        settings: SandboxSettings,
+        client: UpstreamClient,
+        recording: Recording | None = None,
     ) -> None:
         self._packages = packages
         self._settings = settings
         self._client = client
+        self._recording = recording
         self._pinned: dict[tuple[str, str, str], PinnedPackage] = {}
         self._loaded: dict[tuple[str, str, str], LoadedConnector] = {}
         self._lock = threading.Lock()
@@ -114,11 +143,25 @@ class LoadedConnectors:
             pinned = self._pinned.get((requirement.name, requirement.version, requirement.hash))
         return shared_engine().compiling_since(pinned.wasm_digest) if pinned else None
 
-    def call(self, loaded: LoadedConnector, op: str, args: JsonObject, *, preview: bool) -> CallResult:
-        """Runs one op; as a preview it has less time and may only read."""
+    def call(
+        self, loaded: LoadedConnector, op: str, args: JsonObject, *, preview: bool, idempotent: bool = False
+    ) -> CallResult:
+        """Runs one op; as a preview it has less time and may only read, and so may be repeated."""
         connector = loaded.pinned.connector
-        limits = self._settings.limits_by_connector.get(connector.name, self._settings.limits)
+        limits = self._settings.limits_of(connector.name)
         seconds = limits.preview_seconds if preview else limits.execute_seconds
         methods = limits.preview_methods if preview else None
-        invocation = Invocation(op, args, seconds, methods, limits)
-        return invoke(loaded.module, connector, invocation, self._client, self._settings.credentials)
+        invocation = Invocation(op, args, seconds, methods, limits, idempotent or preview)
+        test_servers = self._settings.test_servers.get(connector.name, {})
+        if wrong := NetworkGrant(connector.hosts).not_granted(test_servers):
+            return CallResult(failure=_wrong_test_server(connector.name, wrong[0], connector.hosts or frozenset()))
+        surroundings = Surroundings(self._client, self._settings.credentials, test_servers, self._recording)
+        return invoke(loaded.module, connector, invocation, surroundings)
+
+
+def _wrong_test_server(connector: str, host_port: str, hosts: frozenset[str]) -> Failure:
+    """A misspelled host would go on reaching the real service, so nothing is sent at all."""
+    close = nearest(host_port, sorted(hosts))
+    meant = f'; did you mean "{close}"?' if close else ""
+    why = f'[connectors."{connector}".upstream] names {host_port}, which is not a host of this connector{meant}'
+    return Failure(FailureKind.CAPABILITY_DENIED, why, why, Boundary.RUNTIME)

@@ -165,7 +165,11 @@ class NetworkGrant:
     """The exact `host:port` pairs a connector's manifest declares."""
 
     def __init__(self, hosts: Iterable[str] | None) -> None:
-        self._allowed = frozenset(_normalized(host_port) for host_port in hosts or ())
+        self._allowed = frozenset(normalized_host(host_port) for host_port in hosts or ())
+
+    def not_granted(self, hosts: Iterable[str]) -> list[str]:
+        """Those of these `host:port` pairs that are not in the grant."""
+        return [host_port for host_port in hosts if host_port not in self._allowed]
 
     def check(self, url: Url) -> None:
         """Raises CallRefused for a URL whose host and port are not in the grant."""
@@ -183,7 +187,8 @@ class NetworkGrant:
         )
 
 
-def _normalized(host_port: str) -> str:
+def normalized_host(host_port: str) -> str:
+    """A `host:port` as it is compared: lower case, and an address in its canonical form."""
     host, _, port = host_port.lower().rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     try:

@@ -19,7 +19,8 @@ _log = logging.getLogger(__name__)
 class PreviewOutcome:
     """The rows for the operator, or the short reason why there are none, with the full output and details.
 
-    `trust` and `hash` identify the connector that was called; they are empty if none was loaded.
+    `trust` and `hash` identify the connector that was called; they are empty if none was loaded. `retried` says how
+    often requests were repeated and why.
     """
 
     result: PreviewResult
@@ -30,11 +31,14 @@ class PreviewOutcome:
     seconds: float = 0.0
     trust: str = ""
     hash: str = ""
+    retried: str = ""
 
     @property
     def details(self) -> JsonObject:
         """Details for the raw view and the log, which are not part of the prompt."""
         details: JsonObject = {"seconds": round(self.seconds, 3), "log": list[Json](self.log), "stderr": self.stderr}
+        if self.retried:
+            details["retried"] = self.retried
         if self.failure:
             details |= {
                 "class": str(self.failure.kind),
@@ -66,6 +70,8 @@ def fetch(connectors: LoadedConnectors, call: ResolvedCall) -> PreviewOutcome | 
         result = connectors.call(loaded, declared.op, call.preview_inputs, preview=True)
     except CallRefused as refused:
         result = CallResult(failure=refused.failure)
+    if result.retried:
+        _log.info("preview of %s: %s", inline(action.name), inline(result.retried))
     if result.failure:
         preview_result = PreviewResult(unavailable=result.failure.reason)
         _log.warning(
@@ -78,7 +84,15 @@ def fetch(connectors: LoadedConnectors, call: ResolvedCall) -> PreviewOutcome | 
         rows, hidden = preview_rows(declared, result.output)
         preview_result = PreviewResult(rows, hidden=hidden)
     return PreviewOutcome(
-        preview_result, result.output, result.failure, result.log, result.stderr, result.seconds, trust, hash_
+        preview_result,
+        result.output,
+        result.failure,
+        result.log,
+        result.stderr,
+        result.seconds,
+        trust,
+        hash_,
+        result.retried,
     )
 
 

@@ -8,26 +8,33 @@ from aileron_tui.core.action import Action, Requirement
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.resolved_call import ResolvedCall, resolve_call
 from aileron_tui.core.resolved_step import ConnectorRef
+from aileron_tui.core.upstream_words import upstream_warning
 from aileron_tui.sandbox import execution, preview
 from aileron_tui.sandbox.connector_package import ConnectorPackage
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import CallRefused, Failure
+from aileron_tui.sandbox.http_exchange import Recording
 from aileron_tui.sandbox.loaded_connectors import LoadedConnectors, SandboxSettings
 from aileron_tui.sandbox.network import UpstreamClient
 from aileron_tui.sandbox.preview import PreviewOutcome
 
 
 class Sandbox:
-    """Runs the connectors in `packages` (by name) under the given settings."""
+    """Runs the connectors in `packages` (by name) under the given settings.
+
+    With a `recording`, what they exchange with services is recorded or replayed.
+    """
 
     def __init__(
         self,
         packages: Mapping[str, ConnectorPackage],
         settings: SandboxSettings | None = None,
         client: UpstreamClient | None = None,
+        recording: Recording | None = None,
     ) -> None:
-        self._client = client or UpstreamClient()
-        self._connectors = LoadedConnectors(packages, settings or SandboxSettings(), self._client)
+        self._settings = settings or SandboxSettings()
+        self._client = client or self._settings.client()
+        self._connectors = LoadedConnectors(packages, self._settings, self._client, recording)
 
     def check(self, actions: Iterable[Action]) -> dict[str, Failure]:
         """Checks every connector these actions use; each is loaded when it is first called.
@@ -84,11 +91,25 @@ class Sandbox:
 
     def resolve(self, action: Action, args: JsonObject) -> ResolvedCall:
         """Resolves a call of an action."""
-        return resolve_call(action, args, self.connectors(action))
+        return resolve_call(action, args, self.connectors(action), self.warnings(action))
+
+    def warnings(self, action: Action) -> tuple[str, ...]:
+        """What the operator is warned about in every call of an action: connectors that use a test server."""
+        used = dict.fromkeys(step.connector for step in action.execute)
+        servers = ((name, self._settings.test_servers.get(name, {})) for name in used)
+        return tuple(
+            upstream_warning(name, {host: str(url).rstrip("/") for host, url in found.items()})
+            for name, found in servers
+            if found
+        )
 
     def preview(self, call: ResolvedCall) -> PreviewOutcome | None:
         """Fetches the preview of a call; returns None if the action has no preview."""
         return preview.fetch(self._connectors, call)
+
+    def longest_execution(self, call: ResolvedCall) -> float:
+        """How many seconds the steps of a call may take together."""
+        return sum(self._settings.limits_of(step.connector.name).execute_seconds for step in call.steps)
 
     def execute(self, call: ResolvedCall) -> Execution:
         """Runs the steps of a call."""

@@ -60,6 +60,9 @@ url = "http://127.0.0.1:8722"
 
 [connectors."local://aileron/mail"]
 memory_mib = 64
+seconds = 180
+body_mib = 32
+upstream = { "API.example.com:443" = "http://127.0.0.1:8080/" }
 credential = { command = ["gcloud", "auth", "print-access-token"] }
 
 [connectors."github://acme/tickets".credential]
@@ -102,7 +105,8 @@ def test_everything_is_read(tmp_path: Path) -> None:
     )
     assert config.manifests == (Path("~/bundle").expanduser(), Path("/srv/actions"))
     mail = config.connectors["local://aileron/mail"]
-    assert mail.memory_mib == 64
+    assert (mail.memory_mib, mail.seconds, mail.body_mib) == (64, 180, 32)
+    assert mail.upstream == {"api.example.com:443": "http://127.0.0.1:8080"}
     assert mail.credential is not None
     assert mail.credential.command == ("gcloud", "auth", "print-access-token")
     tickets = config.connectors["github://acme/tickets"]
@@ -140,6 +144,26 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ('[[risk]]\naction = "x"', 1, "risk[0].level is required", "low, normal, high"),
         ('[connectors."mail"]\nmemory_mib = 1', 1, "is not a valid connector name", "github://owner/repo"),
         ('[connectors."local://a/b"]\nmemory_mib = 0', 2, "memory_mib must be between 1 and 4096, not 0", "1 and 4096"),
+        ('[connectors."local://a/b"]\nseconds = 301', 2, "seconds must be between 1 and 300, not 301", "1 and 300"),
+        ('[connectors."local://a/b"]\nbody_mib = 0', 2, "body_mib must be between 1 and 256, not 0", "1 and 256"),
+        (
+            '[connectors."local://a/b".upstream]\n"api.example" = "http://127.0.0.1:1"',
+            2,
+            '"api.example" is not a host and a port',
+            "api.example.com:443",
+        ),
+        (
+            '[connectors."local://a/b".upstream]\n"a.example:443" = "http://10.0.0.1:1"',
+            2,
+            '"http://10.0.0.1:1" is not a server on this machine',
+            "http://127.0.0.1:8080",
+        ),
+        (
+            '[connectors."local://a/b".upstream]\n"a.example:443" = "http://127.0.0.1:80@evil.example:1"',
+            2,
+            "is not a server on this machine",
+            "http://127.0.0.1:8080",
+        ),
         ('[connectors."local://a/b".credential]\nregion = "x"', 1, "0 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nenv = "A"\nkeyring = "b/c"', 1, "2 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nkeyring = "b"', 2, "service and a user", "service/user"),

@@ -34,12 +34,13 @@ class Authority:
         return context
 
 
-def make_authority(folder: Path) -> Authority:
-    """Makes an authority and a certificate for localhost and 127.0.0.1 in a folder."""
+def make_authority(folder: Path, *hosts: str) -> Authority:
+    """Makes an authority and a certificate for localhost, 127.0.0.1 and other hosts in a folder."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "aileron-tui test authority")])
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names: list[x509.GeneralName] = [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names += [x509.DNSName(host) for host in ("localhost", *hosts)]
     ca = _certificate(ca_name, ca_name, ca_key.public_key(), ca_key, ca=True)
     server = _certificate(name, ca_name, key.public_key(), ca_key, ca=False, names=names)
     private = key.private_bytes(
@@ -159,8 +160,12 @@ def https_server(authority: Authority) -> Iterator[HttpsServer]:
 
 
 @contextmanager
-def lying_proxy(answer: bytes, tls: ssl.SSLContext | None = None) -> Iterator[int]:
-    """A proxy that answers every connection with these bytes, then as a TLS server of its own; yields its port."""
+def lying_proxy(answer: bytes, tls: ssl.SSLContext | None = None, *, hold: bool = False) -> Iterator[int]:
+    """A proxy that answers every connection with these bytes, then as a TLS server of its own; yields its port.
+
+    With `hold`, it then keeps the connection open and says nothing more.
+    """
+    stopping = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -171,6 +176,8 @@ def lying_proxy(answer: bytes, tls: ssl.SSLContext | None = None) -> Iterator[in
                 with suppress(OSError), connection:
                     connection.recv(65536)
                     connection.sendall(answer)
+                    if hold:
+                        stopping.wait(30)
                     if tls:
                         tls.wrap_socket(connection, server_side=True).close()
 
@@ -179,6 +186,7 @@ def lying_proxy(answer: bytes, tls: ssl.SSLContext | None = None) -> Iterator[in
     try:
         yield listener.getsockname()[1]
     finally:
+        stopping.set()
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join(5)

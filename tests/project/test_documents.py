@@ -112,6 +112,8 @@ RUN: dict[str, int | str] = {
     "aileron-tui page": NO_TERMINAL,
     "aileron-tui page --print": NO_TERMINAL,
     "aileron-tui preview send-draft --arg draft_id=r-12345 --demo": 0,
+    "aileron-tui preview send-draft --arg draft_id=r-12345 --record draft.json": 1,  # it has no credential
+    "aileron-tui preview send-draft --arg draft_id=r-12345 --replay draft.json": 1,  # nothing was recorded
     "aileron-tui prompt": NO_TERMINAL,
     "aileron-tui prompt --once --plain": NO_TERMINAL,
     "aileron-tui result ID --wait 60": 1,  # no gate is running

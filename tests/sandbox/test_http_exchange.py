@@ -30,7 +30,10 @@ def get(url: str, **more: object) -> bytes:
     [
         ("/huge", "the response from {host_port} is larger than 8 MiB"),
         ("/endless", "the response from {host_port} is larger than 8 MiB"),
-        ("/gzip", "{host_port} sent a compressed response, which was not requested"),
+        ("/gzip", "{host_port} sent a compressed response that is damaged"),
+        ("/packed?how=br", "{host_port} used a content encoding that was not requested"),
+        ("/packed?how=gzip,+gzip", "{host_port} used a content encoding that was not requested"),
+        ("/bomb", "the response from {host_port} is larger than 8 MiB"),
         ("/not/http", "{host_port} did not send a complete response"),
         ("/hang/up", "{host_port} did not send a complete response"),
         ("/cut", "{host_port} did not send a complete response"),
@@ -145,7 +148,7 @@ def test_framing_and_routing_headers_are_set_by_the_host(runner: Runner, service
     asked = service.received[0]
     assert asked.body == b"hello"
     assert asked.headers["Host"] == service.host_port
-    assert asked.headers["Accept-Encoding"] == "identity"
+    assert asked.headers["Accept-Encoding"] == "gzip"
     assert "Transfer-Encoding" not in asked.headers
 
 

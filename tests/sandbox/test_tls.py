@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from aileron_tui.files.certificate_trust import CertificateTrust
 from aileron_tui.sandbox.network import UpstreamClient
 from tests.sandbox import guests
 from tests.sandbox.conftest import Runner
@@ -53,7 +54,9 @@ def serving(certificate: Path) -> ssl.SSLContext:
 def test_the_certificate_must_be_for_the_name(runner: Runner, certificate: Path, host: str, fine: bool) -> None:
     with upstream(serving(certificate)) as service:
         host_port = f"{host}:{service.port}"
-        runner.client = UpstreamClient(lambda *_: ["127.0.0.1"], frozenset({host_port}), str(certificate))
+        runner.client = UpstreamClient(
+            lambda *_: ["127.0.0.1"], frozenset({host_port}), CertificateTrust(str(certificate))
+        )
         outcome = runner.preview(guests.http_guest({"url": f"https://{host_port}/draft"}), host_port)
     expected = "" if fine else f"cannot reach {host_port}: its certificate is not valid"
     assert outcome.result.unavailable == expected

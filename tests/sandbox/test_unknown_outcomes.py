@@ -12,6 +12,7 @@ from aileron_tui.core.action import Step
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Failure, FailureKind
+from aileron_tui.sandbox.network import UpstreamClient
 from tests.sandbox import guests, packages
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
@@ -103,7 +104,7 @@ def test_a_name_that_does_not_resolve_is_a_failure(runner: Runner) -> None:
     def no_such_host(host: str, port: int) -> list[str]:
         raise OSError(-2, "Name or service not known")
 
-    runner.client._backend._resolver = no_such_host  # the system's resolver would ask the network
+    runner.client = UpstreamClient(no_such_host)  # the system's resolver would ask the network
     assert not failure(runner.execute(post("https://gone.example/"), "gone.example")).outcome_unknown
 
 

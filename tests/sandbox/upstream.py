@@ -1,8 +1,10 @@
 """A loopback service with good, bad, slow, endless and redirecting responses, which records what it receives."""
 
+import gzip
 import json
 import ssl
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -146,6 +148,24 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _gzip(self, query: dict[str, str], body: bytes) -> None:
         self._send(200, b"\x1f\x8b", Content_Encoding="gzip")
+
+    def _packed(self, query: dict[str, str], body: bytes) -> None:
+        how = query["how"]
+        plain = json.dumps(DRAFT).encode()
+        packed = {
+            "gzip": gzip.compress(plain),
+            "deflate": zlib.compress(plain),
+            "members": gzip.compress(plain[:20]) + gzip.compress(plain[20:]),
+            "raw": zlib.compress(plain)[2:-4],
+        }.get(how, plain)
+        encoding = {"members": "GZIP", "raw": "deflate"}.get(how, how)
+        self._send(200, packed, Content_Encoding=encoding)
+
+    def _bomb(self, query: dict[str, str], body: bytes) -> None:
+        self._send(200, gzip.compress(bytes(20_000_000), 1), Content_Encoding="gzip")
+
+    def _retry(self, query: dict[str, str], body: bytes) -> None:
+        self._send(int(query.get("code", "503")), b"busy", Retry_After=query["after"])
 
     def _redirect(self, query: dict[str, str], body: bytes) -> None:
         self._send(int(query.get("code", "302")), b"", Location=query["to"])

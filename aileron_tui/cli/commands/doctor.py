@@ -51,6 +51,7 @@ def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     from aileron_tui.cli.bundle_checks import bundle  # noqa: PLC0415
     from aileron_tui.cli.connection_checks import connections  # noqa: PLC0415
     from aileron_tui.cli.mcp_checks import mcp  # noqa: PLC0415
+    from aileron_tui.cli.network_checks import network  # noqa: PLC0415
     from aileron_tui.cli.security_key_checks import security_keys  # noqa: PLC0415
     from aileron_tui.files.paths import paths  # noqa: PLC0415
 
@@ -64,6 +65,7 @@ def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     yield machine_checks.signing_keys(here)
     yield from security_keys(here, config)
     yield from bundle(here, config)
+    yield from network(os.environ, config)
     yield from machine_checks.ledgers(here)
     yield from connections(config)
     if config:

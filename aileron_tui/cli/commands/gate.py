@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import os
 import sys
+import threading
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
@@ -80,7 +81,19 @@ def run(options: argparse.Namespace) -> int:
         asyncio.run(_serve(setup, address, log, _floor(config, options.key, output, log) if has_terminal() else None))
     finally:
         output.drain()
+    _leave_running_ops()
     return OK
+
+
+def _leave_running_ops() -> None:
+    """Ends the process without waiting for ops that still run; they are recorded as interrupted.
+
+    An op can take minutes, and Python would wait for its thread.
+    """
+    if any(thread.name.startswith("sandbox-") and not thread.daemon for thread in threading.enumerate()):
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(OK)
 
 
 def _floor(config: "Config", key_name: str, output: LogOutput, log: GateLog) -> "TerminalFloor":

@@ -16,6 +16,7 @@ from aileron_tui.core.findings import Finding, Reading, Severity
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.mcp_policy import McpPolicy
 from aileron_tui.core.mcp_policy_check import check_policy
+from aileron_tui.core.upstream_words import upstream_warning
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, visible
 from aileron_tui.doors.known_servers import KnownServer, ServerFault, read_server, server_names
 from aileron_tui.files.bundle_layout import ACTION_FILE, SUITE_FILE
@@ -91,6 +92,11 @@ def lint_in_use() -> tuple[int, list[Finding]]:
         for why in unknown_names(config.connectors, known_connectors(installed_here(), folders)):
             message, _, fix = why.partition(". ")
             findings.append(Finding("connector-unknown", message, fix, str(here.config)))
+        for name, settings in config.connectors.items():
+            if settings.upstream:
+                fix = "Remove it when the test is over."
+                warning = upstream_warning(name, settings.upstream)
+                findings.append(Finding("upstream", warning, fix, str(here.config), severity=Severity.WARNING))
     if count:
         return count, findings
     count, samples = lint([str(bundled("manifests"))])

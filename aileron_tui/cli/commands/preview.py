@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.cli import action_inputs
+from aileron_tui.cli import action_inputs, preview_recording
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, USAGE
 from aileron_tui.cli.output import columns, print_json, write, write_error
 from aileron_tui.core.action import Action
@@ -34,6 +34,7 @@ from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.installed_bundle import sandbox_settings
 from aileron_tui.sandbox.connector_package import ConnectorPackage, load_keyring, read_packages
+from aileron_tui.sandbox.http_exchange import Recording
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
 
@@ -64,6 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--demo", action="store_true", help="use the sample service and its credentials")
     parser.add_argument("--json", action="store_true", help="print the prompt, its digest and the preview as JSON")
+    preview_recording.arguments(parser)
     server = parser.add_argument_group(
         "tools of MCP servers", "The command of a server that is not set up comes last, after `--`."
     )
@@ -77,6 +79,9 @@ def run(options: argparse.Namespace) -> int:
     """Returns 0 on success, 1 if the preview is unavailable, 2 for wrong usage, 5 if there is no such action."""
     logging.getLogger("aileron_tui").addHandler(logging.NullHandler())  # failures are printed below
     if options.mcp or options.policy or options.url or options.command:
+        if options.record or options.replay:
+            write_error("--record and --replay are for actions, not for tools of MCP servers")
+            return USAGE
         from aileron_tui.cli import mcp_preview  # noqa: PLC0415  # only for tools
 
         return mcp_preview.run(options)
@@ -97,17 +102,22 @@ def run(options: argparse.Namespace) -> int:
         if action is None:
             detail, hint = "its manifest is not copied", "Arrange the folder like the bundled manifests."
             raise AileronError(f"cannot use {options.action} with the sample service", detail, hint)
-        prompt, outcome = _prompt(setup, action, args)
+        recording = preview_recording.opened(options, action.name)
+        prompt, outcome = _prompt(setup, action, args, recording)
     if options.json:
         _print_document(action, prompt, outcome)
     else:
         _print(action, prompt, outcome)
+    if recording:
+        preview_recording.finish(recording, options, action.name, outcome)
     return FAILED if prompt.preview and prompt.preview.unavailable else OK
 
 
-def _prompt(setup: _Setup, action: Action, args: JsonObject) -> tuple[Prompt, PreviewOutcome | None]:
+def _prompt(
+    setup: _Setup, action: Action, args: JsonObject, recording: Recording | None
+) -> tuple[Prompt, PreviewOutcome | None]:
     settings = sandbox_settings(setup.config, private_folder(paths().cache), load_keyring(paths().keyring))
-    with Sandbox(setup.packages, settings) as sandbox:
+    with Sandbox(setup.packages, settings, recording=recording) as sandbox:
         call = sandbox.resolve(action, args)
         outcome = sandbox.preview(call) if action.gated else None
     prompt = Prompt(
@@ -120,6 +130,7 @@ def _prompt(setup: _Setup, action: Action, args: JsonObject) -> tuple[Prompt, Pr
         asker=Asker(),
         risk=assess(action, setup.config.risk),
         steps=call.steps,
+        warnings=call.warnings,
     )
     return prompt, outcome
 
@@ -128,6 +139,8 @@ def _own_setup(options: argparse.Namespace) -> tuple[_Setup, str]:
     """What would be used, and where it is: the folders that were named, or else what a gate uses."""
     config = load_config(paths().config)
     folders: list[Path] = options.manifests
+    if config.connectors and not options.demo:
+        _check_names(config, folders)
     if not folders and not options.demo:
         from aileron_tui.cli.installed_here import installed_here  # noqa: PLC0415  # only without --manifests
         from aileron_tui.packages.installed import installed_content  # noqa: PLC0415
@@ -142,6 +155,17 @@ def _own_setup(options: argparse.Namespace) -> tuple[_Setup, str]:
             raise AileronError(f"no such folder: {folder}", hint="Choose another one with --manifests.")
     where = ", ".join(map(str, folders))
     return _Setup(load_bundle(*folders), read_packages(*folders), config), where
+
+
+def _check_names(config: Config, folders: list[Path]) -> None:
+    """Refuses settings of a connector that does not exist: whoever misspelled its name expects them to be used."""
+    from aileron_tui.cli.installed_here import installed_here  # noqa: PLC0415  # loads the ledger
+    from aileron_tui.packages.found_sources import known_connectors, unknown_names  # noqa: PLC0415
+
+    known = known_connectors(installed_here(), (*folders, *config.manifests))
+    for why in unknown_names(config.connectors, known):
+        problem, _, fix = why.partition(". ")
+        raise AileronError(f"{paths().config}: {problem}", hint=fix)
 
 
 def _sample_folder(options: argparse.Namespace) -> Path:
@@ -172,6 +196,9 @@ def _print(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) -> No
         sys.stdout.write(f"{inline(action.name)} needs no approval, so there is no prompt.\n")
         return
     sys.stdout.write("".join(f"{line}\n" for line in lines(prompt, columns(sys.stdout))))
+    write(sys.stdout, *(f"! {inline(warning)}" for warning in prompt.warnings))
+    if outcome and outcome.retried and not outcome.failure:
+        write(sys.stderr, f"  {inline(outcome.retried)}")
     if outcome and outcome.failure and outcome.failure.message != outcome.failure.reason:
         write(sys.stderr, f"  {inline(outcome.failure.message)}")
 
