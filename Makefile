@@ -11,15 +11,22 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 # Everything that is installed must match its hash; the project itself is built by the hatchling of the lock file.
+PACKAGES = $$(grep -c '^[A-Za-z0-9._-]*==' requirements.lock)
 $(READY): requirements.lock pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
+	  echo "[1/3] Creating the environment .venv with uv." && \
 	  uv venv --quiet --allow-existing --python '>=3.11' .venv && \
-	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
+	  echo "[2/3] Installing $(PACKAGES) packages into .venv, each checked against its hash. About half a minute." && \
+	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock && \
+	  echo "[3/3] Installing aileron-tui itself into .venv." && \
 	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
 	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required: make PYTHON=/path/to/python3.11 …" >&2; exit 1; } ; \
+	  echo "[1/3] Creating the environment .venv. A few seconds." && \
 	  $(PYTHON) -m venv .venv && \
+	  echo "[2/3] Installing $(PACKAGES) packages into .venv, each checked against its hash. About a minute." && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
+	  echo "[3/3] Installing aileron-tui itself into .venv. A few seconds." && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
 	@touch $@
