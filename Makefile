@@ -114,6 +114,7 @@ connectors: $(READY) ## rebuild the sample connectors reproducibly and update th
 
 screenshots: $(READY) ## redraw the pictures in screenshots/
 	@$(BIN)/python -m tools.screenshots
+	@$(BIN)/python -m tools.animation
 
 keys: $(READY) ## write docs/keys.md from the table of keys
 	@$(BIN)/python -m tools.keys

@@ -186,13 +186,13 @@ async def draw(shot: Shot) -> str:
     """Returns the picture as SVG."""
     guide = DemoGuide(lambda: "") if shot.guide else None
     async with console(Gate(*shot.requests), replace(QUIET, theme=shot.theme), shot.size, guide=guide) as (app, pilot):
-        await _settled(app, pilot)
+        await settled(app, pilot)
         await shot.steps(app, pilot)
-        await _settled(app, pilot)
+        await settled(app, pilot)
         return _NAME.sub(f"terminal-{shot.name}", app.export_screenshot(title="aileron-tui"))
 
 
-async def _settled(app: Console, pilot: Pilot[None]) -> None:
+async def settled(app: Console, pilot: Pilot[None]) -> None:
     """Waits until the screen stops changing."""
     seen: list[str] = []
     while len(seen) < _EQUAL_FRAMES or len(set(seen)) > 1:
