@@ -1,6 +1,6 @@
 """The pictures that the README and the docs show are what the program draws today."""
 
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -26,7 +26,7 @@ async def test_the_moving_picture_is_true_and_small() -> None:
         drawn = await animation.draw()
     if drawn != animation.PICTURE.read_text("utf-8"):
         pytest.fail("the console looks different: if that is meant, `make screenshots`", pytrace=False)
-    ElementTree.fromstring(drawn)  # a browser shows nothing of a picture that is not XML
+    ET.fromstring(drawn)  # a browser shows nothing of a picture that is not XML
     assert len(drawn.encode()) < 400_000
     assert "http" not in drawn.replace("http://www.w3.org/2000/svg", ""), "it loads nothing"
 
