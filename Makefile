@@ -5,21 +5,28 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration http-api api lock clean
+.PHONY: help demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 # Everything that is installed must match its hash; the project itself is built by the hatchling of the lock file.
+PACKAGES = $$(grep -c '^[A-Za-z0-9._-]*==' requirements.lock)
 $(READY): requirements.lock pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
+	  echo "[1/3] Creating the environment .venv with uv." && \
 	  uv venv --quiet --allow-existing --python '>=3.11' .venv && \
-	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
+	  echo "[2/3] Installing $(PACKAGES) packages into .venv, each checked against its hash. About half a minute." && \
+	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock && \
+	  echo "[3/3] Installing aileron-tui itself into .venv." && \
 	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
 	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required: make PYTHON=/path/to/python3.11 …" >&2; exit 1; } ; \
+	  echo "[1/3] Creating the environment .venv. A few seconds." && \
 	  $(PYTHON) -m venv .venv && \
+	  echo "[2/3] Installing $(PACKAGES) packages into .venv, each checked against its hash. About a minute." && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
+	  echo "[3/3] Installing aileron-tui itself into .venv. A few seconds." && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
 	@touch $@
@@ -107,12 +114,16 @@ connectors: $(READY) ## rebuild the sample connectors reproducibly and update th
 
 screenshots: $(READY) ## redraw the pictures in screenshots/
 	@$(BIN)/python -m tools.screenshots
+	@$(BIN)/python -m tools.animation
 
 keys: $(READY) ## write docs/keys.md from the table of keys
 	@$(BIN)/python -m tools.keys
 
 configuration: $(READY) ## write docs/configuration.md from the definitions of the config keys
 	@$(BIN)/python -m tools.configuration
+
+manifests: $(READY) ## write docs/manifests.md from the corpus of manifests
+	@$(BIN)/python -m tools.manifests
 
 http-api: $(READY) ## write docs/http-api.md from the routes of the gate
 	@$(BIN)/python -m tools.http_api

@@ -19,8 +19,10 @@ from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.demo.guide import DemoGuide
 from tests.console import sample_requests as samples
 from tests.console.fixed_clock import fixed_time
+from tests.console.guided_requests import guided
 from tests.console.history_gate import HistoryGate, records
 from tests.console.rule_gate import RuleGate, listed, movable, past_calls, prompt_read
 from tests.console.sample_requests import MOVES, NOW, waiting
@@ -71,6 +73,7 @@ class Shot:
     size: tuple[int, int] = (110, 34)
     theme: str = "aileron-dark"
     steps: Steps = field(default=_nothing)
+    guide: bool = False
 
 
 def _everyday() -> tuple[Request, ...]:
@@ -94,6 +97,11 @@ def _folded() -> tuple[Request, ...]:
     before, *after = _everyday()
     drafts = [waiting(samples.item(draft), number, 230 + number) for number in range(4, 8)]
     return *drafts, before, *after
+
+
+def _guided() -> tuple[Request, ...]:
+    """The first requests of the demo."""
+    return tuple(waiting(guided(number), number, 298) for number in (1, 2))
 
 
 def _declared(item: Request) -> Request:
@@ -154,6 +162,8 @@ def _shots() -> tuple[Shot, ...]:
         Shot("tools-edit", tools, (110, 32), steps=_keys("n")),
         Shot("tools-45", tools, (45, 24)),
         Shot("history", everyday, (110, 34), steps=_keys("h", wait=1.5)),
+        Shot("guide", _guided(), (100, 30), guide=True),
+        Shot("guide-40", _guided(), (40, 15), guide=True),
         Shot("light", everyday, theme="aileron-light"),
         Shot("no-colour", everyday, (100, 30), theme="aileron-plain"),
     )
@@ -174,14 +184,15 @@ class Gate(RuleGate):
 
 async def draw(shot: Shot) -> str:
     """Returns the picture as SVG."""
-    async with console(Gate(*shot.requests), replace(QUIET, theme=shot.theme), shot.size) as (app, pilot):
-        await _settled(app, pilot)
+    guide = DemoGuide(lambda: "") if shot.guide else None
+    async with console(Gate(*shot.requests), replace(QUIET, theme=shot.theme), shot.size, guide=guide) as (app, pilot):
+        await settled(app, pilot)
         await shot.steps(app, pilot)
-        await _settled(app, pilot)
+        await settled(app, pilot)
         return _NAME.sub(f"terminal-{shot.name}", app.export_screenshot(title="aileron-tui"))
 
 
-async def _settled(app: Console, pilot: Pilot[None]) -> None:
+async def settled(app: Console, pilot: Pilot[None]) -> None:
     """Waits until the screen stops changing."""
     seen: list[str] = []
     while len(seen) < _EQUAL_FRAMES or len(set(seen)) > 1:

@@ -1,8 +1,10 @@
 """What a full-screen program needs before it starts: a terminal, and a message if it takes long."""
 
+import shutil
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -10,6 +12,7 @@ from aileron_tui.cli.standard_streams import encoding_in_use
 from aileron_tui.core.errors import AileronError
 
 _DELAY_SECONDS: Final = 0.7
+_REPORT_SECONDS: Final = 1.0
 
 
 class NoScreen(AileronError):
@@ -29,12 +32,29 @@ def check_terminal() -> None:
 
 
 @contextmanager
-def announce_delay(words: str) -> Iterator[None]:
-    """Prints a message if the block takes long."""
-    timer = threading.Timer(_DELAY_SECONDS, lambda: sys.stderr.write(f"{words}\n"))
-    timer.daemon = True
-    timer.start()
+def report_delay(words: str, progress: Callable[[], str] | None = None) -> Iterator[None]:
+    """Says what is being done if the block takes long, and then once a second how far it is and for how long."""
+    finished = threading.Event()
+    started = time.monotonic()
+
+    def report() -> None:
+        if finished.wait(_DELAY_SECONDS):
+            return
+        sys.stderr.write(f"{words}\n")
+        ended = False
+        while not ended:
+            ended = finished.wait(_REPORT_SECONDS)
+            seconds = f"{time.monotonic() - started:.0f} s"
+            line = f"  {progress()} · {seconds}" if progress else f"  {seconds}"
+            room = shutil.get_terminal_size().columns - 1  # a line that wraps could not be written over
+            sys.stderr.write(f"\r{line[:room].ljust(room)}")
+            sys.stderr.flush()
+        sys.stderr.write("\n")
+
+    reporter = threading.Thread(target=report, name="progress", daemon=True)
+    reporter.start()
     try:
         yield
     finally:
-        timer.cancel()
+        finished.set()
+        reporter.join()

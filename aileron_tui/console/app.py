@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.screen import Screen
 
+    from aileron_tui.console.guide import Guide
     from aileron_tui.console.screens.confirm import ConfirmScreen
     from aileron_tui.console.screens.lock import LockScreen
     from aileron_tui.core.request import Request
@@ -96,6 +97,7 @@ class Console(App[None]):
         log_lines: Callable[[], Sequence[str]] | None = None,
         read_only: bool = False,
         channels: MakeChannels | None = None,
+        guide: "Guide | None" = None,
     ) -> None:
         self.settings = settings or ConsoleSettings()
         super().__init__(driver_class=TerminalDriver, ansi_color=uses_terminal_colours(self.settings.theme))
@@ -105,6 +107,7 @@ class Console(App[None]):
         self.keys = keys
         self.read_only = read_only
         self.log_lines = log_lines
+        self.guide = guide
         self.board = Board()
         self.board.others.name = keys.name
         self.agent_notices = AgentNotices()

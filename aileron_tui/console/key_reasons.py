@@ -50,6 +50,7 @@ class KeyState:
     holds_approval: bool = True
     lockable: bool = True
     has_log: bool = True
+    has_guide: bool = True
     vault_problem: str = ""
     has_rule: bool = True
     rule_ended: bool = False
@@ -197,6 +198,11 @@ def not_copyable(state: KeyState) -> str:
 def not_lockable(state: KeyState) -> str:
     """The key locks the console."""
     return "" if state.lockable else "cannot lock: your key has no passphrase"
+
+
+def no_guide(state: KeyState) -> str:
+    """Why there is no guide."""
+    return "" if state.has_guide else "no guide: only the demo has one"
 
 
 def no_log(state: KeyState) -> str:

@@ -337,6 +337,14 @@ ACTIONS: Final = (
         rank=15,
         why_unavailable=reasons.not_lockable,
     ),
+    KeyAction(
+        "guide",
+        "g",
+        "guide",
+        "Hide the guide of the demo, or show it again.",
+        KeyGroup.CONSOLE,
+        why_unavailable=reasons.no_guide,
+    ),
     KeyAction("quit", "q", "quit", "Quit. Asks first if requests are waiting.", KeyGroup.CONSOLE, rank=16),
     KeyAction("back", "escape,q", "back", "Close this screen and go back.", KeyGroup.CONSOLE, _ASIDE, rank=6),
     KeyAction(

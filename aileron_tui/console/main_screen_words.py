@@ -76,6 +76,7 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
         holds_approval=answers.held_count > 0,
         lockable=port.keys.lockable,
         has_log=port.log_lines is not None,
+        has_guide=port.guide is not None,
         vault_problem=vaults.problem(),
         has_command=request is None and bool(command_to_try(port)),
     )

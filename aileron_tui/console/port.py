@@ -9,6 +9,7 @@ from aileron_tui.surface.board import Board, Tone
 if TYPE_CHECKING:
     from textual.signal import Signal
 
+    from aileron_tui.console.guide import Guide
     from aileron_tui.console.settings import ConsoleSettings
     from aileron_tui.core.decision import Verdict
     from aileron_tui.core.jsontext import JsonObject
@@ -61,6 +62,10 @@ class ConsolePort(Protocol):
     @property
     def log_lines(self) -> Callable[[], Sequence[str]] | None:
         """The log of the demo's agent or of the gate in this window, if there is one."""
+
+    @property
+    def guide(self) -> "Guide | None":
+        """The guide of the demo, if there is one."""
 
     # sources
 

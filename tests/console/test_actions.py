@@ -37,7 +37,7 @@ PROMISED = {
 
 def test_every_promised_key_does_what_was_promised() -> None:
     found = {key: action.id for action in of(KeyScope.MAIN) for key in action.keys}
-    assert found == PROMISED | {"l": "log", "U": "vault"}
+    assert found == PROMISED | {"l": "log", "U": "vault", "g": "guide"}
 
 
 def test_ids_are_unique_and_everything_is_explained() -> None:
@@ -306,6 +306,7 @@ def test_by_default_every_key_can_be_used(action: KeyAction) -> None:
         ("copy", KeyState(text_loaded=False), "still loading: try again in a moment"),
         ("copy", KeyState(text_fits_clipboard=False), "too long for the terminal's clipboard"),
         ("history.open", KeyState(has_request=False), "no request is selected"),
+        ("guide", KeyState(has_guide=False), "no guide: only the demo has one"),
         ("log", KeyState(has_log=False), "no log: only the demo and a gate in this window have one"),
         ("lock", KeyState(lockable=False), "cannot lock: your key has no passphrase"),
         ("vault", KeyState(vault_problem="there is no vault to unlock"), "there is no vault to unlock"),

@@ -19,6 +19,7 @@ def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) ->
     with house.console("demo") as terminal:
         terminal.until("team@example.com")
         terminal.until("3 waiting")
+        terminal.until("1 of 4: approve a good request")
         terminal.press("l")
         terminal.until("The weekly recap is ready. May I send it to the team?")
         terminal.press("q")
@@ -26,6 +27,9 @@ def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) ->
         terminal.still(1.0)
         terminal.press("d")
         terminal.until("denied")
+        terminal.until("2 of 4: a preview that failed")
+        terminal.press("g")
+        terminal.until(lambda text: "2 of 4" not in text)
         terminal.press("l")
         terminal.until("send-draft denied: I will ask for the right recipient.")
         assert len(list(temporary.glob("aileron-demo-*"))) == 1
@@ -33,6 +37,7 @@ def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) ->
         terminal.until("Quit anyway?")
         terminal.press(CTRL_Q)
         assert terminal.end() == 0
+        assert "To put your own agents behind a gate:" in terminal.raw.decode()
         assert clean(terminal)
     assert list(temporary.glob("aileron-demo-*")) == []
     assert {path: path.stat().st_mtime_ns for path in house.home.rglob("*") if path.is_file()} == before

@@ -1,4 +1,4 @@
-"""Every example of docs/python.md runs, with an operator who approves."""
+"""Every example of docs/python.md and of the README runs, with an operator who approves."""
 
 import inspect
 import re
@@ -11,7 +11,14 @@ from aileron_tui.gated import errors, gated
 from tests.gated.answered_gate import AnsweredGate, deny
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "python.md"
-EXAMPLES = re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+README = Path(__file__).parents[2] / "README.md"
+
+
+def python_blocks(document: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", document.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+EXAMPLES = python_blocks(DOCUMENT)
 
 
 def run_all(gate: AnsweredGate) -> None:
@@ -27,6 +34,13 @@ def test_the_examples_run(gate: AnsweredGate, capsys: pytest.CaptureFixture[str]
     assert said[:2] == ["deleted old-idea", "dropped old-idea"]
     assert said[3:] == ["['archived a', 'archived b']", "published index", "moved a.txt to b.txt"]
     assert [request.prompt.action for request in gate.seen][:2] == ["delete_branch", "drop_branch"]
+
+
+def test_the_example_of_the_readme_runs(gate: AnsweredGate, capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = python_blocks(README)
+    exec(compile(example, str(README), "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out == "deleted old-idea\n"
+    assert [request.prompt.action for request in gate.seen] == ["delete_branch"]
 
 
 def test_a_denied_example_says_so(gate: AnsweredGate, capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,6 +52,7 @@ RUN: dict[str, int | str] = {
     "aileron-tui pin .": 1,  # this is not the repository of a connector
     "aileron-tui pin . --check": 1,
     "aileron-tui pin . --sign publisher.pem --pack dist": 1,
+    "aileron-tui --help": 0,
     "aileron-tui": NO_TERMINAL,
     "aileron-tui --url http://127.0.0.1:54321 --token-file ~/.aileron/builder.token": NO_TERMINAL,
     "aileron-tui agent add laptop-claude": NO_TERMINAL,
@@ -122,7 +123,7 @@ RUN: dict[str, int | str] = {
 """Every `aileron-tui` command of the documents, and how it ends in a new home."""
 
 OTHERS = {
-    "pip install .",
+    "pipx install .",
     ".venv/bin/python -m pytest -q -n 2 tests/core",
     ".venv/bin/uv build --no-build-isolation --out-dir dist",
     "cd dist",
@@ -168,10 +169,29 @@ def test_links_and_targets_exist(document: Path) -> None:
         assert command in COMMANDS
 
 
+def anchors(document: Path) -> set[str]:
+    """The anchors of the headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
+def test_links_lead_to_headings_that_exist(document: Path) -> None:
+    for page, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
+        target = document.parent / page if page else document
+        assert anchor in anchors(target), f"{page}#{anchor}"
+
+
+def test_the_first_page_lists_every_page_once() -> None:
+    text = (ROOT / "docs" / "start.md").read_text()
+    listed = re.findall(r"^\| \[[^]]+\]\(([a-z-]+\.md)\) \|", text, re.MULTILINE)
+    assert listed == sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name != "start.md")
+
+
 def test_every_command_of_the_documents_is_run() -> None:
     assert documented() == set(RUN)
     others = {line for line in command_lines() if not line.startswith(("make ", "aileron-tui"))}
-    assert others | {"pip install ."} == OTHERS
+    assert others == OTHERS
 
 
 @pytest.fixture(scope="session")

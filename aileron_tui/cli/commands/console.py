@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aileron_tui.cli.exit_codes import FAILED, OK
-from aileron_tui.cli.full_screen import announce_delay, check_terminal
+from aileron_tui.cli.full_screen import check_terminal, report_delay
 from aileron_tui.console.run import quick_start, run_app
 from aileron_tui.console.settings import THEMES, ConsoleSettings, default_theme
 from aileron_tui.core.alert_routing import AlertOrder
@@ -178,7 +178,7 @@ def _start_gate(
     from aileron_tui.page.offer import make_page  # noqa: PLC0415  # only with a gate
     from aileron_tui.surface.embedded_gate import start_embedded_gate  # noqa: PLC0415  # loads the gate
 
-    with announce_delay("Preparing the connectors. The first time takes a few seconds…"):
+    with report_delay("Preparing the connectors. They are compiled the first time, which can take up to a minute."):
         gate = stack.enter_context(start_embedded_gate(config, manifests, claude_routes, make_page))
     running: list[SourceChoice] = [
         GateChoice(choice.name, gate.find, note=choice.note) if choice.kind == "embedded" else choice

@@ -2,11 +2,14 @@
 
 import argparse
 import shlex
+import shutil
 import sys
 from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
 
 from aileron_tui.cli.exit_codes import FAILED, OK
-from aileron_tui.cli.full_screen import announce_delay, check_terminal
+from aileron_tui.cli.full_screen import check_terminal, report_delay
 from aileron_tui.console.run import run_app
 from aileron_tui.console.settings import THEMES, default_theme
 from aileron_tui.demo.scripted_agent import AgentLog, ScriptedAgent
@@ -14,6 +17,16 @@ from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
+
+_COMPILING: Final = "Compiling the two sample connectors. This happens only the first time and takes up to a minute."
+
+_NEXT: Final = (
+    (" key init", "create the key that signs your answers"),
+    (" gate", "run the gate; leave it running"),
+    ("", "open the console in another terminal"),
+    (" setup claude", "put an agent behind it, here Claude Code"),
+    (" doctor", "check all of it"),
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +52,8 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
     check_terminal()
     from aileron_tui.console.app import Console  # noqa: PLC0415  # the agent alone needs no screen
     from aileron_tui.console.settings import ConsoleSettings  # noqa: PLC0415
+    from aileron_tui.demo.compile_progress import CompileProgress  # noqa: PLC0415
+    from aileron_tui.demo.guide import DemoGuide  # noqa: PLC0415
     from aileron_tui.demo.sample_home import sample_home  # noqa: PLC0415
     from aileron_tui.surface.embedded_gate import EmbeddedGate  # noqa: PLC0415
     from aileron_tui.surface.operator_key import TemporaryOperatorKey  # noqa: PLC0415
@@ -46,8 +61,10 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
 
     log = AgentLog()
     with ExitStack() as stack:
-        home = stack.enter_context(sample_home(private_folder(paths().cache)))
-        with announce_delay("Preparing the sample connectors. The first time takes a few seconds…"):
+        cache = private_folder(paths().cache)
+        home = stack.enter_context(sample_home(cache))
+        progress = CompileProgress(cache)
+        with report_delay(_COMPILING if progress.missing else "Starting the sample gate.", progress.words):
             gate = stack.enter_context(EmbeddedGate(home.setup))
         client = stack.enter_context(AgentClient(gate.found, agent_token(gate.found)))
         if agent:
@@ -59,8 +76,23 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
             TemporaryOperatorKey(home.key),
             ConsoleSettings(theme=theme),
             log_lines=log.lines,
+            guide=DemoGuide(lambda: progress.words() if progress.missing else "") if agent else None,
         )
-        return FAILED if run_app(console)[0] else OK
+        code = run_app(console)[0]
+    if code:
+        return FAILED
+    _say_how_to_go_on()
+    return OK
+
+
+def _say_how_to_go_on() -> None:
+    """Prints the commands for a setup of one's own, which one can copy from here."""
+    beside_python = Path(sys.executable).with_name("aileron-tui")
+    program = "aileron-tui" if shutil.which("aileron-tui") or not beside_python.exists() else str(beside_python)
+    rows = [(shlex.quote(program) + words, meaning) for words, meaning in _NEXT]
+    width = max(len(command) for command, _ in rows)
+    lines = "".join(f"  {command:<{width}}  {meaning}\n" for command, meaning in rows)
+    sys.stdout.write(f"Nothing of the demo was kept. To put your own agents behind a gate:\n{lines}")
 
 
 def _explain(log: AgentLog, home: str) -> None:

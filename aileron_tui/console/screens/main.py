@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from textual.widgets import Input
 
     from aileron_tui.console.port import ConsolePort
+    from aileron_tui.console.widgets.guide_strip import GuideStrip
     from aileron_tui.console.widgets.prompt_view import PromptView
     from aileron_tui.core.request import Request
 
@@ -89,6 +90,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self._view: PromptView | None = None
         self._filter: Input | None = None
         self._banner: TwoSidedLine | None = None
+        self._guide_strip: GuideStrip | None = None
 
     def compose(self) -> ComposeResult:
         self._lay_out(self.app.size)  # before there are widgets whose styles would have to be computed twice
@@ -117,6 +119,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.query_one("#panes").mount(self._view)
         self._filter = LimitedInput(placeholder="filter", id="filter", max_length=_MAX_FILTER)
         self.mount(self._filter, before=self.query_one(AnswerBar))
+        if self.port.guide:
+            from aileron_tui.console.widgets.guide_strip import GuideStrip  # noqa: PLC0415  # only the demo has one
+
+            self._guide_strip = GuideStrip(self.port.keymap_in_use)
+            self.mount(self._guide_strip, after="#panes")
         self.redraw()
 
     # what is shown
@@ -143,6 +150,9 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
             self._note_shown(request)
         self._show_header()
         self.show_status()
+        if self._guide_strip and self.port.guide:
+            small = self.size.width < _NARROW or self.size.height < _LOW
+            self._guide_strip.show(self.port.guide.line(self.port.board, request), brief=small)
         if self._clock:
             (self._clock.resume if self.port.board.requests else self._clock.pause)()
         self._follow()
@@ -378,7 +388,13 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def action_rule(self) -> None:
         """Opens the sheet that makes a rule from the request that is shown."""
         if self.usable("rule") and (request := self.answers.shown):
-            open_rule(self.app, self.port, request, self.answers.rule_made)
+            open_rule(self.app, self.port, request, self._rule_made)
+
+    def _rule_made(self, request: "Request") -> None:
+        self.answers.rule_made(request)
+        if self.port.guide:
+            self.port.guide.rule_made()
+            self.redraw()
 
     def action_rules(self) -> None:
         """Opens the rules in force."""
@@ -408,6 +424,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         elif command := command_to_try(self.port):
             self.app.copy_to_clipboard(inline(command))
             self.port.show_message("command copied")
+
+    def action_guide(self) -> None:
+        """Hides the guide, or shows it again."""
+        if self.usable("guide") and self._guide_strip:
+            self._guide_strip.display = not self._guide_strip.display
 
     def action_vault(self) -> None:
         """Unlocks the vault of a daemon."""
