@@ -100,6 +100,12 @@ class LedgerView(RequestLookup, Protocol):
     def rows(self, after: int = 0) -> Iterator[Stored]:
         """Yields every stored entry after number `after`, in order, a few at a time."""
 
+    def hashes(self, after: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yields the number and the stored hash of every entry after number `after` up to number `last`, in order."""
+
+    def change_numbers(self) -> tuple[int, ...]:
+        """The numbers of all entries that change keys, agents, rules, packages or publishers, in order."""
+
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Yields every entry after number `after`, in order."""
 
@@ -262,6 +268,15 @@ class IdSet(Protocol):
 
     def __contains__(self, request: str) -> bool:
         """Whether an id was added."""
+
+    def add_digests(self, digests: bytes) -> None:
+        """Adds the ids with these digests, one after the other (`ledger/id_digest.py`)."""
+
+    def has_any(self, digests: bytes) -> bool:
+        """Whether an id with one of these digests was added."""
+
+    def digests(self) -> bytes:
+        """The digests of all ids, one after the other."""
 
     def close(self) -> None:
         """Deletes the set."""

@@ -50,6 +50,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     verify = commands.add_parser("verify", help="check the chain, signatures and keys, and that nothing ran twice")
     verify.add_argument("file", metavar="FILE", nargs="?", help="an export or a ledger file; default: this ledger")
     verify.add_argument("--against", metavar="HEAD", type=_head, help="an earlier head that must be in the chain")
+    verify.add_argument(
+        "--all", action="store_true", help="check every entry again, also those that were checked before"
+    )
     for command in (show, head, verify):
         command.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     export = commands.add_parser("export", help="export the ledger as JSON lines, or the requests as CSV")
