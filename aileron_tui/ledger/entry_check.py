@@ -56,6 +56,7 @@ _CHANGE_DAMAGE: Final = {
     "rule": Damage.RULE,
     "package": Damage.PACKAGE,
     "publisher": Damage.PUBLISHER,
+    "ledger": Damage.RESTORED,
 }
 _FINAL: Final = frozenset(state for state in RequestState if state.final)
 
@@ -66,7 +67,7 @@ Shown = Callable[[str], tuple[int, str] | None]
 class Signers(Protocol):
     """The keys that may sign, updated entry by entry."""
 
-    def _learn(self, entry: Entry) -> None:
+    def learn(self, entry: Entry) -> None:
         """Processes an enrolment or a revocation. Raises AileronError if the entry is not valid."""
 
     def learn_agent(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
@@ -86,6 +87,9 @@ class Signers(Protocol):
 
     def learn_publisher(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
         """Processes a change to a publisher, like `learn_agent`. Raises AileronError if the entry is not valid."""
+
+    def check_restoration(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
+        """Checks a restoration from a backup. Raises AileronError if the entry is not valid."""
 
     def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
         """The answer of a rule to a request, given the body that made it. Raises AileronError if it is not valid."""
@@ -282,6 +286,8 @@ class Verification:
             elif entry.kind in PUBLISHER_CHANGES:
                 self.publisher_changes.append(entry.seq)
                 signers.learn_publisher(entry, lambda head, seq: self.heads[(seq - 1) % WINDOW] == head)
+            elif entry.kind == EntryKind.RESTORED:
+                signers.check_restoration(entry, lambda head, seq: self.heads[(seq - 1) % WINDOW] == head)
         except AileronError as error:
             raise _BadEntry(_CHANGE_DAMAGE[entry.kind.partition(".")[0]], str(error)) from None
 

@@ -88,9 +88,9 @@ def _started(
     except OSError as error:
         raise Doubt(f"no process can be started: {error.strerror}") from None
     finally:
-        for process in processes:
-            process.kill()
-            process.join()
+        for started in processes:
+            started.kill()
+            started.join()
         for connection, _ in connections:
             connection.close()
 

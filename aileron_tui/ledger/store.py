@@ -188,6 +188,12 @@ class LedgerReader(LedgerView, Protocol):
     def indexed(self) -> bool:
         """Whether the index for history and search was built by this version of the program."""
 
+    def copy_to(self, path: Path, progress: Callable[[int, int], None] = lambda *_: None) -> None:
+        """Copies the ledger as it is at one moment to a new file, which only the user can access.
+
+        Tells how many pages are copied, and of how many. The copy is one file and is on disk when this returns.
+        """
+
     def check_storage(self) -> str:
         """What the database finds wrong with its own file, or ""."""
 
@@ -233,6 +239,16 @@ class Ledger(Protocol):
 
     def close(self) -> None:
         """Closes the ledger, so that another process may write to it. Closing twice does no harm."""
+
+
+class LedgerReplacement(Protocol):
+    """A ledger that nobody can write, because another one is to take its place."""
+
+    def replace(self, new: Path, kept: Path) -> None:
+        """Puts the ledger in the file `new` in its place, and keeps the old one, if there is one, as `kept`.
+
+        Whenever the program is stopped, the ledger is the old one or the new one.
+        """
 
 
 class ResultStore(Protocol):

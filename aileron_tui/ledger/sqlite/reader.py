@@ -3,7 +3,7 @@
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
@@ -25,6 +25,7 @@ from aileron_tui.ledger.rule_calls import CallFilter, RecordedCall, RuleUse
 from aileron_tui.ledger.sqlite import history_queries, rule_queries
 from aileron_tui.ledger.sqlite.change_mark import ChangeMark
 from aileron_tui.ledger.sqlite.connection import check_file, connect
+from aileron_tui.ledger.sqlite.database_copy import copy_database
 from aileron_tui.ledger.sqlite.failures import translating
 from aileron_tui.ledger.sqlite.schema import CHANGE_LISTS, OLDEST_READABLE, adapt_older_index, index_is_current, version
 from aileron_tui.ledger.store import Stored
@@ -342,6 +343,11 @@ class SqliteReader(SqliteView):
         """Whether the index for history and search was built by this version of the program."""
         with translating(self.path):
             return index_is_current(self.db)
+
+    def copy_to(self, path: Path, progress: Callable[[int, int], None] = lambda *_: None) -> None:
+        """Copies the ledger as it is at one moment to a new private file."""
+        with self.snapshot():
+            copy_database(self.db, path, progress)
 
     def check_storage(self) -> str:
         """What SQLite finds wrong with the pages of its file, or ""."""

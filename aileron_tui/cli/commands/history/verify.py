@@ -110,6 +110,11 @@ def _fault_fields(fault: ChainFault) -> JsonObject:
     return {"entry": fault.seq, "damage": fault.damage.name.lower(), "words": fault.damage, "detail": fault.detail}
 
 
+def fault_lines(fault: ChainFault) -> tuple[str, str]:
+    """What is wrong with a ledger, in two lines."""
+    return f"entry {fault.seq}: {fault.damage}", fault.detail
+
+
 def _print_fault(fault: ChainFault, head: Head, source: str) -> None:
     sys.stdout.write(f"DAMAGED at entry {fault.seq}: {fault.damage}\n  {inline(fault.detail)}\n")
     sys.stdout.write(f"  good up to {head}\n")
