@@ -15,6 +15,7 @@ class EntryKind(StrEnum):
     `FELL_BACK` says that one more surface was alerted, and why. The first one is named in `SHOWN`, if there is such an
     entry.
     `PACKAGE_ADDED` has what a package may do, as an approver signed it; `PACKAGE_DECLINED` changes nothing.
+    `RESTORED` follows the last entry of a backup that replaced the ledger.
     `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 
@@ -52,6 +53,7 @@ class EntryKind(StrEnum):
     PACKAGE_REMOVED = "package.removed"
     PACKAGE_DECLINED = "package.declined"
     LIMITED = "agent.limited"
+    RESTORED = "ledger.restored"
     CONFIG_CHANGED = "config.changed"
     STARTED = "gate.started"
     STOPPED = "gate.stopped"

@@ -16,6 +16,7 @@ from aileron_tui.core.package_change import objection as package_objection
 from aileron_tui.core.package_change import read_change as read_package_change
 from aileron_tui.core.publisher_change import PUBLISHER_CHANGES
 from aileron_tui.core.publisher_change import read_change as read_publisher_change
+from aileron_tui.core.restoration import read_restoration
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.rule_change import objection as rule_objection
 from aileron_tui.core.rule_change import read_change as read_rule_change
@@ -37,6 +38,8 @@ def admit_change(ledger: RequestLookup, entry: Entry) -> None:
         _admit_package_change(ledger, entry)
     if entry.kind in PUBLISHER_CHANGES:
         _admit_publisher_change(ledger, entry)
+    if entry.kind == EntryKind.RESTORED:
+        _admit_restoration(ledger, entry)
 
 
 def _admit_counter(ledger: RequestLookup, entry: Entry) -> None:
@@ -120,3 +123,13 @@ def _admit_publisher_change(ledger: RequestLookup, entry: Entry) -> None:
         raise EntryRefused("the change to a publisher is not valid", str(error)) from None
     if ledger.position(change.head, entry.seq - 1, entry.seq) is None:
         raise EntryRefused("the change to a publisher was not signed over the head of the ledger", change.head)
+
+
+def _admit_restoration(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a restoration that is not signed over the last entry. Its readers verify the signature."""
+    try:
+        restoration, _ = read_restoration(entry)
+    except JsonError as error:
+        raise EntryRefused("the restoration is not valid", str(error)) from None
+    if ledger.position(restoration.head, entry.seq - 1, entry.seq) is None:
+        raise EntryRefused("the restoration was not signed over the head of the ledger", restoration.head)

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field
+from itertools import chain
 from typing import Final, Protocol
 
 from aileron_tui.core.agent_change import AGENT_CHANGES
@@ -55,6 +56,7 @@ _CHANGE_DAMAGE: Final = {
     "rule": Damage.RULE,
     "package": Damage.PACKAGE,
     "publisher": Damage.PUBLISHER,
+    "ledger": Damage.RESTORED,
 }
 _FINAL: Final = frozenset(state for state in RequestState if state.final)
 
@@ -86,6 +88,9 @@ class Signers(Protocol):
     def learn_publisher(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
         """Processes a change to a publisher, like `learn_agent`. Raises AileronError if the entry is not valid."""
 
+    def check_restoration(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
+        """Checks a restoration from a backup. Raises AileronError if the entry is not valid."""
+
     def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
         """The answer of a rule to a request, given the body that made it. Raises AileronError if it is not valid."""
 
@@ -98,7 +103,10 @@ class Signers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The result of a verification; the ledger is good if `fault` is None."""
+    """The result of a verification; the ledger is good if `fault` is None.
+
+    The entries up to number `trusted` were checked at `trusted_since`, and not again.
+    """
 
     head: Head
     entries: int
@@ -112,10 +120,12 @@ class CheckReport:
     unsigned_denials: int = 0
     package_changes: tuple[int, ...] = ()
     publisher_changes: tuple[int, ...] = ()
+    trusted: int = 0
+    trusted_since: str = ""
 
 
 @dataclass(slots=True)
-class _OpenRequest:
+class OpenRequest:
     """A request that has not ended yet. A daemon's request ends only when the daemon reports it.
 
     `body` is that of the entry that made it, as long as it is not answered. `shown` is the digest of its last preview.
@@ -148,19 +158,21 @@ def verify(
 
     `expected` are heads that the chain must contain; `shown` is compared with what the entries say about each request.
     """
-    verification = _Verification(signers, expected, shown)
+    verification = Verification(signers, expected, shown)
     with closing(verification.finished):
         return verification.run(iter(rows))
 
 
 @dataclass(slots=True)
-class _Verification:
+class Verification:
+    """What is known after the entries that were checked so far."""
+
     signers: Signers
-    expected: Sequence[Head]
-    shown: Shown | None
+    expected: Sequence[Head] = ()
+    shown: Shown | None = None
     walker: ChainWalker = field(default_factory=ChainWalker)
     heads: list[str] = field(default_factory=lambda: [""] * WINDOW)
-    requests: dict[str, _OpenRequest] = field(default_factory=dict)
+    requests: dict[str, OpenRequest] = field(default_factory=dict)
     finished: IdSet = field(default_factory=open_id_set)
     decisions: Counter[str] = field(default_factory=Counter)
     key_changes: list[int] = field(default_factory=list)
@@ -176,6 +188,12 @@ class _Verification:
     notes: list[str] = field(default_factory=list)
 
     def run(self, rows: Iterator[Stored]) -> CheckReport:
+        """Checks every entry, and what the entries say together."""
+        fault, missing = self.walk(rows)
+        return self._report(fault or self._cut(missing) or self._unfinished())
+
+    def walk(self, rows: Iterator[Stored]) -> tuple[ChainFault | None, set[str]]:
+        """Checks entry by entry. Returns the first fault, and the expected heads that were not found."""
         by_number = {head.seq: head for head in self.expected if head.seq >= 0}
         missing = {head.hash for head in self.expected} - {GENESIS}
         walker, heads, watched = self.walker, self.heads, bool(missing)
@@ -184,24 +202,24 @@ class _Verification:
                 stored = f"sha256:{raw.hex()}"
                 fault = walker.check(seq, data, stored)
                 if fault is not None:
-                    return self._report(_diagnosed(fault, walker, (seq, data, raw), rows))
+                    return _diagnosed(fault, walker, (seq, data, raw), rows), missing
                 entry = decode(data)
                 if entry.seq != seq:
-                    return self._report(_misplaced(seq, entry.seq, rows))
+                    return _misplaced(seq, entry.seq, rows), missing
                 heads[seq % WINDOW] = stored
                 if watched and (stored in missing or seq in by_number):
                     missing.discard(stored)
                     if seq in by_number and by_number[seq].hash != stored:
                         detail = f"the expected head is {by_number[seq].hash}, but the entry has {stored}"
-                        return self._report(ChainFault(seq, Damage.REWRITTEN, detail))
+                        return ChainFault(seq, Damage.REWRITTEN, detail), missing
                 self._check(entry)
         except JsonError as error:
-            return self._report(ChainFault(walker.seq, _damage(error), str(error)))
+            return ChainFault(walker.seq, _damage(error), str(error)), missing
         except _BadEntry as wrong:
-            return self._report(ChainFault(walker.seq, wrong.damage, wrong.detail))
+            return ChainFault(walker.seq, wrong.damage, wrong.detail), missing
         except LedgerDamaged as error:
-            return self._report(ChainFault(walker.seq + 1, Damage.UNREADABLE, error.detail))
-        return self._report(self._cut(missing) or self._unfinished())
+            return ChainFault(walker.seq + 1, Damage.UNREADABLE, error.detail), missing
+        return None, missing
 
     def _cut(self, missing: set[str]) -> ChainFault | None:
         last = self.walker.seq
@@ -268,8 +286,30 @@ class _Verification:
             elif entry.kind in PUBLISHER_CHANGES:
                 self.publisher_changes.append(entry.seq)
                 signers.learn_publisher(entry, lambda head, seq: self.heads[(seq - 1) % WINDOW] == head)
+            elif entry.kind == EntryKind.RESTORED:
+                signers.check_restoration(entry, lambda head, seq: self.heads[(seq - 1) % WINDOW] == head)
         except AileronError as error:
             raise _BadEntry(_CHANGE_DAMAGE[entry.kind.partition(".")[0]], str(error)) from None
+
+    def takes(self, entry: Entry) -> bool:
+        """Whether an entry is valid after those that were checked so far. If it is, it counts from now on."""
+        try:
+            self._check_kind(entry)
+        except _BadEntry:
+            return False
+        return True
+
+    @property
+    def changes(self) -> list[int]:
+        """The numbers of all entries that changed keys, agents, rules, packages or publishers so far, in order."""
+        lists = (
+            self.key_changes,
+            self.agent_changes,
+            self.rule_changes,
+            self.package_changes,
+            self.publisher_changes,
+        )
+        return sorted(chain.from_iterable(lists))
 
     def _is_recent(self, head: str, seq: int) -> bool:
         numbers = range(seq - 1, max(1, seq - HEAD_WINDOW) - 1, -1)
@@ -305,7 +345,7 @@ class _Verification:
         state = self._advance(entry, EVENTS[EntryKind(entry.kind)])
         if known is None:
             is_daemons, deadline = "daemon" in entry.body, read_deadline(entry.body)
-            self.requests[entry.request] = _OpenRequest(
+            self.requests[entry.request] = OpenRequest(
                 state, entry.seq, is_daemons, deadline=deadline, body=entry.body, tool=is_tool(entry.body)
             )
             if "daemon" in entry.body and not daemon_of(entry.body):

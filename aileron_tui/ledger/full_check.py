@@ -8,16 +8,19 @@ from aileron_tui.ledger.entry_check import CheckReport, Signers, verify
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.export import Exported
 from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.range_check import Progress, counted
 from aileron_tui.ledger.store import LedgerReader
 
 
-def audit(reader: LedgerReader, signers: Signers, expected: Sequence[Head] = ()) -> CheckReport:
+def audit(
+    reader: LedgerReader, signers: Signers, expected: Sequence[Head] = (), progress: Progress = lambda _: None
+) -> CheckReport:
     """Verifies a ledger at one moment: its entries, the head noted beside it, its index and its file."""
     noted = reader.noted()
     with reader.snapshot():
         heads = [*expected, noted] if noted else expected
-        report = verify(reader.rows(), signers, heads, reader.shown)
-        return report if report.fault else replace(report, fault=_around(report, reader))
+        report = verify(counted(reader.rows(), progress), signers, heads, reader.shown)
+        return report if report.fault else replace(report, fault=around(report, reader))
 
 
 def audit_export(exported: Exported, signers: Signers, expected: Sequence[Head] = ()) -> CheckReport:
@@ -25,7 +28,8 @@ def audit_export(exported: Exported, signers: Signers, expected: Sequence[Head] 
     return verify(exported.rows(), signers, [*expected, exported.head])
 
 
-def _around(report: CheckReport, reader: LedgerReader) -> ChainFault | None:
+def around(report: CheckReport, reader: LedgerReader, *, storage: bool = True) -> ChainFault | None:
+    """What is wrong with what is derived from the entries, or with the file itself, which takes long."""
     after = report.head.seq + 1
     try:
         indexed = {entry.seq for entry in reader.key_changes()}
@@ -45,7 +49,7 @@ def _around(report: CheckReport, reader: LedgerReader) -> ChainFault | None:
             return ChainFault(
                 min(differing), Damage.INDEX, "the list of changes of publishers differs from the entries"
             )
-        if found := reader.check_storage():
+        if storage and (found := reader.check_storage()):
             return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, but the file is damaged: {found}")
     except LedgerDamaged as error:
         return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, but the file is damaged: {error.detail}")

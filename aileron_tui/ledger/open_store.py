@@ -4,12 +4,13 @@ The database is imported when it is opened, because the console paints its first
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
 from aileron_tui.core.times import utc_now
 from aileron_tui.files.boot_clock import BootClock
-from aileron_tui.ledger.store import LOCK_SECONDS, IdSet, Ledger, LedgerReader, ResultStore
+from aileron_tui.ledger.store import LOCK_SECONDS, IdSet, Ledger, LedgerReader, LedgerReplacement, ResultStore
 
 
 def open_ledger(  # noqa: PLR0913  # every option has a default that suits a gate
@@ -65,6 +66,13 @@ def is_ledger(path: Path) -> bool:
     from aileron_tui.ledger.sqlite.connection import is_database  # noqa: PLC0415  # the database is loaded when needed
 
     return is_database(path)
+
+
+def replacing(path: Path, *, wait: float = LOCK_SECONDS) -> AbstractContextManager[LedgerReplacement]:
+    """Keeps everybody from writing a ledger while another one is made to take its place. Raises LedgerHeld."""
+    from aileron_tui.ledger.sqlite import replacement  # noqa: PLC0415  # the database is loaded when needed
+
+    return replacement.replacing(path, wait=wait)
 
 
 def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:

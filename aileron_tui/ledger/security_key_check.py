@@ -11,10 +11,14 @@ from aileron_tui.core.values import dataclass
 
 @dataclass(slots=True)
 class SecurityKeyCheck:
-    """What is known of security keys so far. `ledger` is the hash of the first entry."""
+    """What is known of security keys so far. `ledger` is the hash of the first entry.
+
+    `first` has the first counter of each key that was checked here.
+    """
 
     ledger: str = ""
     counters: dict[str, int] = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)
 
     def counter_problem(self, entry: Entry) -> str:
         """Why the counter of what a security key signed is not valid here, or "" if it is or there is none."""
@@ -23,7 +27,16 @@ class SecurityKeyCheck:
         key, counter = counted
         why = counter_problem(self.counters.get(key, 0), counter)
         self.counters[key] = counter
+        self.first.setdefault(key, counter)
         return why
+
+    def add(self, later: "SecurityKeyCheck") -> str:
+        """Adds what was checked of later entries by itself. Returns why a counter in it is not valid, or ""."""
+        for key, counter in later.first.items():
+            if why := counter_problem(self.counters.get(key, 0), counter):
+                return why
+        self.counters |= later.counters
+        return ""
 
     def place_problem(self, entry: Entry, previous: str) -> str:
         """Why a signed change to a key is not for this place, or "" if it is or has no signature.

@@ -100,6 +100,12 @@ class LedgerView(RequestLookup, Protocol):
     def rows(self, after: int = 0) -> Iterator[Stored]:
         """Yields every stored entry after number `after`, in order, a few at a time."""
 
+    def hashes(self, after: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yields the number and the stored hash of every entry after number `after` up to number `last`, in order."""
+
+    def change_numbers(self) -> tuple[int, ...]:
+        """The numbers of all entries that change keys, agents, rules, packages or publishers, in order."""
+
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Yields every entry after number `after`, in order."""
 
@@ -182,6 +188,12 @@ class LedgerReader(LedgerView, Protocol):
     def indexed(self) -> bool:
         """Whether the index for history and search was built by this version of the program."""
 
+    def copy_to(self, path: Path, progress: Callable[[int, int], None] = lambda *_: None) -> None:
+        """Copies the ledger as it is at one moment to a new file, which only the user can access.
+
+        Tells how many pages are copied, and of how many. The copy is one file and is on disk when this returns.
+        """
+
     def check_storage(self) -> str:
         """What the database finds wrong with its own file, or ""."""
 
@@ -229,6 +241,16 @@ class Ledger(Protocol):
         """Closes the ledger, so that another process may write to it. Closing twice does no harm."""
 
 
+class LedgerReplacement(Protocol):
+    """A ledger that nobody can write, because another one is to take its place."""
+
+    def replace(self, new: Path, kept: Path) -> None:
+        """Puts the ledger in the file `new` in its place, and keeps the old one, if there is one, as `kept`.
+
+        Whenever the program is stopped, the ledger is the old one or the new one.
+        """
+
+
 class ResultStore(Protocol):
     """Results that agents have not fetched yet. They survive a restart. Safe to use from several threads."""
 
@@ -262,6 +284,15 @@ class IdSet(Protocol):
 
     def __contains__(self, request: str) -> bool:
         """Whether an id was added."""
+
+    def add_digests(self, digests: bytes) -> None:
+        """Adds the ids with these digests, one after the other (`ledger/id_digest.py`)."""
+
+    def has_any(self, digests: bytes) -> bool:
+        """Whether an id with one of these digests was added."""
+
+    def digests(self) -> bytes:
+        """The digests of all ids, one after the other."""
 
     def close(self) -> None:
         """Deletes the set."""

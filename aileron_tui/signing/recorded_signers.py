@@ -16,6 +16,7 @@ from aileron_tui.signing.envelope import opened, read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason, RuleFault
 from aileron_tui.signing.extensions import opened_extension
 from aileron_tui.signing.packages import Packages
+from aileron_tui.signing.restorations import check_restoration
 from aileron_tui.signing.rules import Rules
 from aileron_tui.signing.trusted_publishers import TrustedPublishers
 
@@ -56,6 +57,10 @@ class RecordedSigners:
     def learn_publisher(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
         """Processes a change to a trusted publisher, which an approver must have signed."""
         self.publishers.learn(entry, self.approvers, follows)
+
+    def check_restoration(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
+        """Checks that an approver signed a restoration from a backup."""
+        check_restoration(entry, self.approvers, follows)
 
     def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
         """The answer of a rule to a request, if the rule was in force and matched."""

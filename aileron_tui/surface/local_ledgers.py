@@ -25,6 +25,11 @@ def gate_ledger() -> Path:
     return paths().data / FILE
 
 
+def checkpoint_folder() -> Path:
+    """The folder with the checkpoints of verifications, apart from the ledgers."""
+    return paths().cache / "verified"
+
+
 def daemon_ledgers() -> dict[str, Path]:
     """The paths of the daemons' ledgers by source name, including those whose file is missing."""
     folders = sorted((paths().data / DAEMONS).glob("*/"))

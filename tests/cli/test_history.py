@@ -19,6 +19,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.core.unsigned_denial import UnsignedDenial
+from aileron_tui.ledger import quick_check
 from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.signing import key_store
 from aileron_tui.surface.key_enrolment import enroll_signed
@@ -263,6 +264,20 @@ def test_a_good_ledger_verifies(ledger: Path, capsys: pytest.CaptureFixture[str]
     assert (report["good"], report["entries"], report["head"], report["fault"]) == (True, 14, head, None)
 
 
+def test_a_second_verification_says_what_it_trusts(
+    ledger: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quick_check, "FEWEST", 1)
+    assert "trusted" not in said(capsys, "verify")
+    words = f"  all entries were checked on {datetime.now().astimezone():%Y-%m-%d} and are trusted"
+    assert f"{words}; --all checks them again\n" in said(capsys, "verify")
+    assert json.loads(said(capsys, "verify", "--json"))["trusted"]["entries"] == 14
+    assert "trusted" not in said(capsys, "verify", "--all")
+    assert "trusted" not in said(capsys, "verify", str(ledger)), "another ledger has no checkpoint here"
+    open_ledger(ledger).append(EntryKind.EXPIRED, {}, "act-4")
+    assert "  entries 1–14 were checked on " in said(capsys, "verify")
+
+
 def test_damage_is_named_with_its_entry(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with tampering(ledger) as db:
         db.execute("UPDATE entries SET data = replace(data, 'claude', 'claudf') WHERE seq = 8")
@@ -476,8 +491,8 @@ def test_a_daemons_ledger_is_repaired_by_its_name(home: Path, capsys: pytest.Cap
 def test_ctrl_c_is_clean(ledger: Path) -> None:
     program = (
         "import os, signal, sys\n"
-        "import aileron_tui.ledger.full_check as audit\n"
-        "audit.verify = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "import aileron_tui.ledger.quick_check as check\n"
+        "check.check_range = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
         "from aileron_tui.cli import main\n"
         "sys.exit(main(['history', 'verify']))"
     )

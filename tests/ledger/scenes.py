@@ -3,7 +3,7 @@
 import contextlib
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,10 +17,12 @@ from aileron_tui.core.formats import VERSION
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.times import timestamp
 from aileron_tui.files.boot_clock import BootClock
-from aileron_tui.ledger import entry_rules
+from aileron_tui.ledger import entry_rules, parallel_check, quick_check
 from aileron_tui.ledger.entry_check import CheckReport, verify
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.quick_check import QuickCheck
+from aileron_tui.ledger.range_check import Progress, Range, RangeResult, check_range
 from aileron_tui.ledger.sqlite.reader import SqliteReader
 from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from aileron_tui.ledger.store import EntryDraft
@@ -141,11 +143,31 @@ class Scene:
 
 
 def check(path: Path, *expected: Head, noted: bool = False) -> CheckReport:
-    """Verifies a ledger's entries; with `noted` all that the command looks at, first the head noted beside it."""
+    """Verifies a ledger's entries; with `noted` all that the command looks at, first the head noted beside it.
+
+    A verification in ranges must find the same.
+    """
     with SqliteReader(path) as reader:
-        if noted:
-            return audit(reader, RecordedSigners(), expected)
-        return verify(reader.rows(), RecordedSigners(), expected, reader.shown)
+        whole = audit(reader, RecordedSigners(), expected)
+        for length in (1, 5):
+            assert check_in_ranges(reader, length, expected) == whole
+        return whole if noted else verify(reader.rows(), RecordedSigners(), expected, reader.shown)
+
+
+def check_in_ranges(reader: SqliteReader, length: int, expected: Sequence[Head] = ()) -> CheckReport:
+    """Verifies a ledger in ranges of this many entries, in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel_check, "SMALLEST", length)
+        patch.setattr(quick_check, "check_ranges", _check_ranges)
+        return QuickCheck(RecordedSigners, most=1000).run(reader, expected)[0]
+
+
+def _check_ranges(
+    path: Path, make_signers: type[RecordedSigners], wanted: Sequence[Range], progress: Progress
+) -> Iterator[RangeResult]:
+    for range_ in wanted:
+        with SqliteReader(path) as reader:
+            yield check_range(reader, make_signers(), range_, progress)
 
 
 def age_index(path: Path) -> None:

@@ -3,7 +3,7 @@
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
@@ -25,8 +25,9 @@ from aileron_tui.ledger.rule_calls import CallFilter, RecordedCall, RuleUse
 from aileron_tui.ledger.sqlite import history_queries, rule_queries
 from aileron_tui.ledger.sqlite.change_mark import ChangeMark
 from aileron_tui.ledger.sqlite.connection import check_file, connect
+from aileron_tui.ledger.sqlite.database_copy import copy_database
 from aileron_tui.ledger.sqlite.failures import translating
-from aileron_tui.ledger.sqlite.schema import OLDEST_READABLE, adapt_older_index, index_is_current, version
+from aileron_tui.ledger.sqlite.schema import CHANGE_LISTS, OLDEST_READABLE, adapt_older_index, index_is_current, version
 from aileron_tui.ledger.store import Stored
 
 _BATCH: Final = 500
@@ -35,6 +36,8 @@ _BATCH: Final = 500
 _ROWS: Final = (
     "SELECT seq, CAST(ifnull(data, '') AS BLOB), CAST(ifnull(hash, '') AS BLOB) FROM entries WHERE seq > ? ORDER BY seq"
 )
+_HASHES: Final = "SELECT seq, CAST(ifnull(hash, '') AS BLOB) FROM entries WHERE seq > ? AND seq <= ? ORDER BY seq"
+_CHANGE_NUMBERS: Final = f"{' UNION '.join(f'SELECT seq FROM {name}' for name in CHANGE_LISTS)} ORDER BY seq"  # noqa: S608  # names of tables only
 _HEAD: Final = "SELECT seq, CAST(ifnull(hash, '') AS BLOB) FROM entries ORDER BY seq DESC LIMIT 1"
 _ENTRY: Final = "SELECT CAST(ifnull(data, '') AS BLOB) FROM entries WHERE seq = ?"
 _OF_REQUEST: Final = (
@@ -108,6 +111,17 @@ class SqliteView:
         """Yields every stored entry after number `after`, in order, a few at a time."""
         with translating(self.path):
             yield from rows_after(self.db, after)
+
+    def hashes(self, after: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yields the number and the stored hash of every entry after number `after` up to number `last`, in order."""
+        with translating(self.path):
+            for seq, digest in self.db.execute(_HASHES, (after, last)):
+                yield seq, f"sha256:{digest.hex()}"
+
+    def change_numbers(self) -> tuple[int, ...]:
+        """The numbers of all entries that change keys, agents, rules, packages or publishers, in order."""
+        with translating(self.path):
+            return tuple(row[0] for row in self.db.execute(_CHANGE_NUMBERS))
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Yields every entry after number `after`, in order."""
@@ -329,6 +343,11 @@ class SqliteReader(SqliteView):
         """Whether the index for history and search was built by this version of the program."""
         with translating(self.path):
             return index_is_current(self.db)
+
+    def copy_to(self, path: Path, progress: Callable[[int, int], None] = lambda *_: None) -> None:
+        """Copies the ledger as it is at one moment to a new private file."""
+        with self.snapshot():
+            copy_database(self.db, path, progress)
 
     def check_storage(self) -> str:
         """What SQLite finds wrong with the pages of its file, or ""."""

@@ -9,6 +9,9 @@ from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
 INDEX_VERSION: Final = "8"
+CHANGE_LISTS: Final = ("keys", "agents", "rules", "packages", "publishers")
+"""The tables that list the entries that change something for good."""
+
 _NEW_LISTS: Final = ("packages", "publishers")
 
 _ENTRIES: Final = """

@@ -1,4 +1,4 @@
-"""Show, search, verify and export the history."""
+"""Show, search, verify, back up, restore and export the history."""
 
 import argparse
 import sys
@@ -50,8 +50,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     verify = commands.add_parser("verify", help="check the chain, signatures and keys, and that nothing ran twice")
     verify.add_argument("file", metavar="FILE", nargs="?", help="an export or a ledger file; default: this ledger")
     verify.add_argument("--against", metavar="HEAD", type=_head, help="an earlier head that must be in the chain")
+    verify.add_argument(
+        "--all", action="store_true", help="check every entry again, also those that were checked before"
+    )
     for command in (show, head, verify):
         command.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    backup = commands.add_parser("backup", help="copy the ledger to a new file, also while the gate runs")
+    backup.add_argument("file", metavar="FILE", help="the new file")
+    backup.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    restore = commands.add_parser("restore", help="replace the gate's ledger by a backup; the gate must not run")
+    restore.add_argument("file", metavar="FILE", help="a backup, or another ledger file")
+    restore.add_argument("--key", metavar="NAME", help="your key to sign with; required if there are several")
+    restore.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     export = commands.add_parser("export", help="export the ledger as JSON lines, or the requests as CSV")
     export.add_argument(
         "--format", choices=("jsonl", "csv"), default="jsonl", help="default: jsonl, which can be verified"
@@ -60,7 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     _filters(export)
     set_aside = commands.add_parser("set-aside", help="move a damaged ledger aside and start a new one")
     rebuild = commands.add_parser("rebuild", help="rebuild the search index from the entries")
-    for command in (show, head, verify, export, set_aside, rebuild):
+    for command in (show, head, verify, backup, restore, export, set_aside, rebuild):
         command.add_argument("--source", metavar="NAME", default=argparse.SUPPRESS, help=_SOURCE)
 
 
@@ -112,6 +122,14 @@ def _run(options: argparse.Namespace, ledger: Path, search: HistorySearch, sourc
             from aileron_tui.cli.commands.history import verify  # noqa: PLC0415
 
             return verify.run(ledger, options, source)
+        case "backup":
+            from aileron_tui.cli.commands.history import backup  # noqa: PLC0415
+
+            return backup.run(ledger, options)
+        case "restore":
+            from aileron_tui.cli.commands.history import restore  # noqa: PLC0415
+
+            return restore.run(ledger, options)
         case "export":
             from aileron_tui.cli.commands.history import export  # noqa: PLC0415
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.cli.ledger_reading import local_reader
-from aileron_tui.cli.output import counted, print_json
+from aileron_tui.cli.output import counted, print_json, print_lines
+from aileron_tui.cli.progress import Progress
 from aileron_tui.core.entry_chain import ChainFault, Damage
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
 from aileron_tui.core.key_change import is_security_key
@@ -16,11 +17,14 @@ from aileron_tui.ledger.entry_check import CheckReport, verify
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.export import Exported
 from aileron_tui.ledger.file_names import FILE as LEDGER_NAME
-from aileron_tui.ledger.full_check import audit, audit_export
+from aileron_tui.ledger.full_check import audit_export
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import is_ledger, open_reader
+from aileron_tui.ledger.quick_check import QuickCheck
 from aileron_tui.runtime.gate_discovery import FILE
 from aileron_tui.signing.recorded_signers import RecordedSigners
+from aileron_tui.surface.history_records import parse_local_time
+from aileron_tui.surface.local_ledgers import checkpoint_folder
 
 
 def run(ledger: Path, options: argparse.Namespace, source: str) -> int:
@@ -28,9 +32,13 @@ def run(ledger: Path, options: argparse.Namespace, source: str) -> int:
     if elsewhere := _written_elsewhere(ledger):
         raise LedgerDamaged(ledger, elsewhere)
     signers = RecordedSigners()
-    with local_reader(ledger) as reader:
+    with local_reader(ledger) as reader, Progress("checked {} of {} entries") as progress:
         expected = _expected(options)
-        report = audit(reader, signers, expected) if reader else verify((), signers, expected)
+        if reader:
+            folder = None if options.all else checkpoint_folder()
+            report, signers = QuickCheck(RecordedSigners, folder, progress).run(reader, expected)
+        else:
+            report = verify((), signers, expected)
     return _finish(report, signers, options, source)
 
 
@@ -38,8 +46,8 @@ def run_on_file(path: Path, options: argparse.Namespace) -> int:
     """Checks an export or another ledger and prints a report."""
     signers = RecordedSigners()
     if is_ledger(path):
-        with open_reader(path, foreign=True) as reader:
-            report = audit(reader, signers, _expected(options))
+        with open_reader(path, foreign=True) as reader, Progress("checked {} of {} entries") as progress:
+            report, signers = QuickCheck(RecordedSigners, None, progress).run(reader, _expected(options))
     else:
         report = audit_export(Exported(path), signers, _expected(options))
     return _finish(report, signers, options)
@@ -94,11 +102,17 @@ def _report_fields(report: CheckReport, names: dict[str, str]) -> JsonObject:
         "rules": [{"rule": rule, "count": count} for rule, count in report.rule_answers.items()],
         "fault": _fault_fields(fault) if fault else None,
         "notes": list(report.notes),
+        "trusted": {"entries": report.trusted, "checked": report.trusted_since} if report.trusted else None,
     }
 
 
 def _fault_fields(fault: ChainFault) -> JsonObject:
     return {"entry": fault.seq, "damage": fault.damage.name.lower(), "words": fault.damage, "detail": fault.detail}
+
+
+def fault_lines(fault: ChainFault) -> tuple[str, str]:
+    """What is wrong with a ledger, in two lines."""
+    return f"entry {fault.seq}: {fault.damage}", fault.detail
 
 
 def _print_fault(fault: ChainFault, head: Head, source: str) -> None:
@@ -111,6 +125,10 @@ def _print_fault(fault: ChainFault, head: Head, source: str) -> None:
 
 def _print_report(report: CheckReport, names: dict[str, str]) -> None:
     sys.stdout.write(f"good: {counted(report.entries, 'entry', 'entries')}\n  head {report.head}\n")
+    if report.trusted:
+        checked = parse_local_time(report.trusted_since)
+        numbers = f"entries 1–{report.trusted:,}" if report.trusted < report.entries else "all entries"
+        print_lines(f"  {numbers} were checked on {checked:%Y-%m-%d} and are trusted; --all checks them again")
     for fingerprint, count in report.decisions.items():
         name = inline(names.get(fingerprint, "?"))
         kind = "the security key " if is_security_key(fingerprint) else ""
