@@ -75,7 +75,7 @@ class ConnectorTest(unittest.TestCase):
         self.assertEqual(self.preview("n-2")["output"]["text"], "Tab\there, and a line\u2028break.")
 
     def test_a_note_that_does_not_exist_is_said(self) -> None:
-        for note in ("n-9", "n-1/publish", 'n-1?a=b&c="'):
+        for note in ("n-9", 'n-1/publish?a="b"&c'):
             with self.subTest(note):
                 self.assertEqual(self.unavailable(note), "Notes API returned 404")
 
