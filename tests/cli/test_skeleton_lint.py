@@ -1,5 +1,7 @@
 """`lint` finds nothing in a new repository, and the right line in broken copies of it."""
 
+import json
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from aileron_tui.cli import main
 from aileron_tui.cli.commands.lint import lint
 from aileron_tui.cli.exit_codes import OK
+from tests.packages.made_packages import PUBLISHER, private_pem, raw_public
 from tests.skeletons.stored_module import built_repository
 
 MANIFEST = "connector/manifest.toml"
@@ -72,3 +75,43 @@ def test_lint_names_the_line(folder: Path, case: tuple[str, str, str, str, str])
         assert finding.file == str(path)
     text = Path(finding.file).read_text()
     assert finding.line == text[: text.index(line)].count("\n") + 1
+
+
+def test_a_signature_of_another_build_is_found(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    monkeypatch.setenv("AILERON_TUI_HOME", str(home))
+    monkeypatch.setattr("aileron_tui.cli.commands.pin.protect_process", lambda: None)
+    (tmp_path / "key.pem").write_bytes(private_pem(PUBLISHER))
+    assert main(["pin", str(folder), "--sign", str(tmp_path / "key.pem")]) == OK
+    module, signature = folder / "connector" / "connector.wasm", folder / "connector" / "signature.sig"
+    module.write_bytes(module.read_bytes() + b"\0\x02\x01a")  # a custom section: still a module
+    assert main(["pin", str(folder)]) == OK
+    assert lint([str(folder)]) == (3, []), "nobody is trusted, so nothing is known about a signature"
+    keys = {"local://dev": [b64encode(raw_public(PUBLISHER)).decode()]}
+    (home / "keyring.json").write_text(json.dumps({"version": 1, "publishers": keys}))
+    found = lint([str(folder)])[1]
+    assert [Path(finding.file) for finding in found] == [
+        signature,
+        folder / "actions" / "get-note" / "signature.sig",
+        folder / "actions" / "publish-note" / "signature.sig",
+    ]
+    assert {finding.message for finding in found} == {
+        "no key that is trusted for local://dev signed this version of it"
+    }
+    assert main(["pin", str(folder), "--sign", str(tmp_path / "key.pem")]) == OK
+    assert lint([str(folder)]) == (3, [])
+    signature.write_bytes(b"short")
+    assert [finding.message for finding in lint([str(folder)])[1]] == ["a signature has 64 bytes, and this file has 5"]
+    signature.unlink()
+    assert lint([str(folder)]) == (3, [])
+
+
+def test_a_module_that_is_none_is_found(folder: Path) -> None:
+    module = folder / "connector" / "connector.wasm"
+    module.write_bytes(b"<html>not found</html>")
+    assert main(["pin", str(folder)]) == OK
+    (finding,) = lint([str(folder)])[1]
+    assert (finding.rule, finding.file) == ("module", str(module))

@@ -1,7 +1,7 @@
 """Builds the skeletons with real compilers, and follows docs/connectors.md with them from the start to the release.
 
-`make skeletons` runs this. Compilers come from PyPI, into `.skeletons`. The module in `tests/fixtures/notes` is updated if
-the skeleton in C has changed.
+`make skeletons` runs this. Compilers come from PyPI, into `.skeletons`. The module in `tests/fixtures/notes` is updated
+if the skeleton in C has changed.
 """
 
 import os
@@ -24,7 +24,7 @@ def main() -> int:
         guide.our_commands(programs)
         compilers = ROOT / ".skeletons"
         os.environ["PATH"] = f"{compilers / 'bin'}:{os.environ['PATH']}"
-        screen = guide.follow(Path(folder) / "work", programs, port, cache=compilers / "cache")
+        screen = guide.follow(Path(folder) / "work", programs, port, cache=compilers / "cache", patience=900)
         sys.stdout.write(screen)
         built = b""
         for repository in ("notes", "notes/notes-in-c"):

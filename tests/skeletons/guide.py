@@ -18,7 +18,6 @@ GUIDE = ROOT / "docs" / "connectors.md"
 PASSPHRASE = "correct horse"
 _BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DONE = re.compile(r"\[done (\d+)\]")
-_HANG = 120
 _SIGN = ("Passphrase of default: ", f"{PASSPHRASE}\n")
 _CONSENT = [("iew\n", ""), ("> ", "a"), _SIGN]
 _ANSWERS: dict[str, list[tuple[str, str]]] = {
@@ -68,7 +67,8 @@ def _script(path: Path, text: str) -> None:
 class Shell:
     """A shell on a terminal of its own."""
 
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str], patience: float) -> None:
+        self._patience = patience
         self.screen = ""
         self._seen = 0
         self.process, self._terminal = pty.fork()
@@ -77,9 +77,9 @@ class Shell:
             termios.tcsetwinsize(0, (300, 160))
             os.execve(shutil.which("sh") or "sh", ["sh"], environment)
 
-    def until(self, *texts: str, seconds: float = _HANG) -> str:
+    def until(self, *texts: str, seconds: float = 0) -> str:
         """Reads until one of the texts is on the screen after what was seen before; returns it, or "" after a time."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + (seconds or self._patience)
         while time.monotonic() < end:
             places = [(self.screen.find(text, self._seen), text) for text in texts]
             if found := sorted(place for place in places if place[0] >= 0):
@@ -133,10 +133,11 @@ class Shell:
         os.waitpid(self.process, 0)
 
 
-def follow(folder: Path, bin_folder: Path, port: int, *, cache: Path | None = None) -> str:
+def follow(folder: Path, bin_folder: Path, port: int, *, cache: Path | None = None, patience: float = 120) -> str:
     """Runs every command of the guide in a new folder and home, and returns all that was on the screen.
 
-    The API uses `port` instead of its own, because several tests may run at once. Compilers keep their files in `cache`.
+    The API uses `port` instead of its own, because several tests may run at once. Compilers
+    keep their files in `cache`. No command may take longer than `patience`, in seconds.
     """
     home = folder / "home"
     home.mkdir(mode=0o700, parents=True)
@@ -152,7 +153,7 @@ def follow(folder: Path, bin_folder: Path, port: int, *, cache: Path | None = No
         "NO_COLOR": "1",
         **({"XDG_CACHE_HOME": str(cache)} if cache else {}),
     }
-    shell = Shell(folder, environment)
+    shell = Shell(folder, environment, patience)
     try:
         for command in commands():
             shell.run(command)
