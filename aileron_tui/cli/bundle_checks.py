@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.cli.machine_checks import Check, Status, failed
@@ -15,7 +16,7 @@ from aileron_tui.files.manifest_files import read_folder
 from aileron_tui.files.paths import Paths, bundled
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.packages.found_sources import found_sources, known_connectors, unknown_names
-from aileron_tui.packages.installed import InstalledPackages, installed_content, installed_packages
+from aileron_tui.packages.installed import InstalledContent, InstalledPackages, installed_content, installed_packages
 from aileron_tui.packages.publishers import connector_publisher
 from aileron_tui.sandbox.connector_package import PackageError, PublisherKeyring, load_keyring
 from aileron_tui.signing.packages import Packages
@@ -33,7 +34,7 @@ def bundle(here: Paths, config: Config | None) -> Iterator[Check]:
     installed = installed_packages(here.data, packages)
     publishers_check, keyring = _publishers(here, recorded)
     yield publishers_check
-    yield _in_use(installed, keyring)
+    yield _in_use(installed, keyring, here.cache)
     folders = config.manifests if config else ()
     for source in found_sources(folders, here.config.parent, installed):
         status = Status.FAIL if source.problem else Status.WARN if source.new else Status.OK
@@ -58,15 +59,16 @@ def _publishers(here: Paths, recorded: TrustedPublishers) -> tuple[Check, Publis
     return Check("publishers", Status.OK, f"{counted(count, 'key')} in {here.keyring}"), keyring
 
 
-def _in_use(installed: InstalledPackages, keyring: PublisherKeyring) -> Check:
+def _in_use(installed: InstalledPackages, keyring: PublisherKeyring, cache: Path) -> Check:
     """Whether what a gate loads is valid: what is installed, or else the samples."""
     if not installed.has_actions:
         return _samples(installed)
-    content = installed_content(installed).bundle
+    loaded = installed_content(installed)
+    content = loaded.bundle
     errors = [finding for finding in content.findings if finding.severity is Severity.ERROR]
     signatures = list(_signatures(installed, keyring))
-    wrong = [line for line, valid in signatures if not valid]
-    detail = "\n".join([*map(_line, errors), *(line for line, _ in signatures)])
+    wrong = [line for line, valid in signatures if not valid] + _broken_modules(loaded, cache)
+    detail = "\n".join([*map(_line, errors), *wrong, *(line for line, valid in signatures if valid)])
     words = f"{counted(len(content.actions), 'action')} of {counted(len(installed.packages), 'installed package')}"
     if errors or wrong:
         problems = counted(len(errors) + len(wrong), "problem")
@@ -104,6 +106,17 @@ def _signatures(installed: InstalledPackages, keyring: PublisherKeyring) -> Iter
             except PackageError as error:
                 words, valid = f"{error.title}: {error.detail}", False
             yield f"{connector.name} {connector.version}: {words}", valid
+
+
+def _broken_modules(content: InstalledContent, cache: Path) -> list[str]:
+    """The connectors whose modules cannot be loaded, as every call of them would find out."""
+    from aileron_tui.sandbox.loaded_connectors import SandboxSettings  # noqa: PLC0415  # loads wasmtime
+    from aileron_tui.sandbox.sandbox import Sandbox  # noqa: PLC0415
+
+    settings = SandboxSettings(cache if cache.is_dir() else None)
+    with Sandbox(content.connectors, settings) as sandbox:
+        failures = sandbox.prepare(content.bundle.actions.values())
+    return [f"{name}: {failure.message}" for name, failure in failures.items()]
 
 
 def _connectors(config: Config, installed: InstalledPackages) -> Iterator[Check]:

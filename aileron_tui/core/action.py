@@ -7,7 +7,7 @@ from aileron_tui.core import frontmatter
 from aileron_tui.core.action_templates import check_collisions, check_template
 from aileron_tui.core.findings import Path, Problems, Reading, TomlSource
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.manifest_names import fqn_fault, is_semver, reference_fault
+from aileron_tui.core.manifest_names import PLAIN_NAME_RULE, fqn_fault, is_plain_name, is_semver, reference_fault
 from aileron_tui.core.preview_directive import PreviewDirective, read_directive
 from aileron_tui.core.states import LONGEST_TIMEOUT
 from aileron_tui.core.toml_schema import (
@@ -26,7 +26,6 @@ TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
 ITEM_TYPES: Final = ("string", "integer", "number", "boolean", "object")
 _USE_A_TYPE: Final = f"Use one of {', '.join(TYPES)}."
 
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _INPUT_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _FIELDS: Final[Fields] = {
     "name": str,
@@ -183,9 +182,8 @@ class _ActionReader:
         name: str = self._table.get("name", "")
         if not name:
             self._report_missing(("name",), 'Add name = "…", which agents use to call the action.')
-        elif not _NAME.fullmatch(name):
-            fix = "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit."
-            self._problems.add(("name",), "name", f'"{name}" is not a valid action name', fix)
+        elif not is_plain_name(name):
+            self._problems.add(("name",), "name", f'"{name}" is not a valid action name', PLAIN_NAME_RULE)
         return name
 
     def _version(self, table: dict[str, Any], path: Path) -> str:

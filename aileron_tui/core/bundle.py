@@ -101,7 +101,8 @@ def _check_pins(named: Sequence[_Named], packages: Sequence[BundledConnector], e
             path: Path = ("requires", "connectors", index)
             if package.hash and requirement.hash.lower() != package.hash:
                 message = f"the pin {requirement.hash} does not match {requirement.name}, whose hash is {package.hash}"
-                _problems_of(extra, reading).add((*path, "hash"), "pin", message, f"Write {package.hash}.")
+                fix = f"Set it with `aileron-tui pin`, or write {package.hash}."
+                _problems_of(extra, reading).add((*path, "hash"), "pin", message, fix)
             elif requirement.version != (version := package.reading.value.version):
                 message = f"version {requirement.version} is required, but the bundle has {version}"
                 _problems_of(extra, reading).warn((*path, "version"), "pin-version", message, f"Write {version}.")

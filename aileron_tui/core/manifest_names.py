@@ -1,4 +1,4 @@
-"""Checks for names in manifests: versions, fully qualified names, and references with a version."""
+"""Checks for names in manifests: names of actions, versions, fully qualified names, and references with a version."""
 
 import re
 from functools import lru_cache
@@ -6,10 +6,18 @@ from typing import Final
 
 SCHEMES: Final = ("github", "gitlab", "hub", "local")
 
+PLAIN_NAME_RULE: Final = "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit."
+
+_PLAIN_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _SEMVER: Final = re.compile(
     r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?"
 )
 _URI: Final = re.compile(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<owner>[A-Za-z0-9._~-]*)(?P<path>/[!-~]*)?")
+
+
+def is_plain_name(text: str) -> bool:
+    """Returns whether an action may have this name; it is also safe as the name of a file."""
+    return _PLAIN_NAME.fullmatch(text) is not None
 
 
 def is_semver(text: str) -> bool:

@@ -134,8 +134,8 @@ def _without_table(text: str, statements: list[_Statement], path: Path) -> str:
 
 def _appended(text: str, path: Path, table: JsonObject) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{'.'.join(map(_key, path))}]"]
-    lines += [f"{_key(key)} = {_written(value)}" for key, value in table.items()]
+    lines = [f"[{'.'.join(map(toml_key, path))}]"]
+    lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items()]
     before = text if not text or text.endswith("\n") else f"{text}{newline}"
     return before + (newline if before.strip() else "") + "".join(f"{line}{newline}" for line in lines)
 
@@ -144,25 +144,27 @@ def _with_key(text: str, statements: list[_Statement], path: Path, value: Json) 
     pair = next((each for each in statements if not each.header and each.path == path), None)
     if pair is not None:
         start, end = pair.value
-        return text[:start] + _written(value) + text[end:]
+        return text[:start] + toml_value(value) + text[end:]
     header = next((each for each in statements if each.header and each.path == path[:-1]), None)
     if header is None:
         return _appended(text, path[:-1], {path[-1]: value})
-    line = f"{_key(path[-1])} = {_written(value)}" + ("\r\n" if "\r\n" in text else "\n")
+    line = f"{toml_key(path[-1])} = {toml_value(value)}" + ("\r\n" if "\r\n" in text else "\n")
     head = text[: header.end]
     return head + ("" if head.endswith("\n") else "\n") + line + text[header.end :]
 
 
-def _key(text: str) -> str:
-    return text if _BARE.fullmatch(text) else _written(text)
+def toml_key(text: str) -> str:
+    """Returns a key as TOML writes it."""
+    return text if _BARE.fullmatch(text) else toml_value(text)
 
 
-def _written(value: Json) -> str:
+def toml_value(value: Json) -> str:
+    """Returns a value as TOML writes it on one line."""
     match value:
         case dict():
-            return "{ " + ", ".join(f"{_key(key)} = {_written(each)}" for key, each in value.items()) + " }"
+            return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(each)}" for key, each in value.items()) + " }"
         case list():
-            return "[" + ", ".join(map(_written, value)) + "]"
+            return "[" + ", ".join(map(toml_value, value)) + "]"
         case str():
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case bool() | int() | float():

@@ -1,4 +1,4 @@
-"""The folders for configuration, data, keys and cache, and those with the manifests and styles of the program."""
+"""The folders for configuration, data, keys and cache, and those that ship with the program."""
 
 import os
 from pathlib import Path
@@ -40,7 +40,7 @@ def paths() -> Paths:
     return Paths(aileron / "config.toml", aileron / "keyring.json", data, data / "keys", cache)
 
 
-def bundled(name: Literal["manifests", "styles"]) -> Path:
+def bundled(name: Literal["manifests", "skeletons", "styles"]) -> Path:
     """Returns a folder that ships with the program: inside the package if installed, beside it in a checkout."""
     package = Path(aileron_tui.__file__).parent
     inside = package / name

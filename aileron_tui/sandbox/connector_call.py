@@ -30,6 +30,9 @@ _MAX_TABLE_ELEMENTS: Final = 1_000_000
 _MAX_TABLES: Final = 16
 _MAX_CLASS_LENGTH: Final = 80
 
+EXITED: Final = "connector exited"
+NOT_AN_ANSWER: Final = "connector stdout is not a valid JSON envelope"
+
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
@@ -238,13 +241,11 @@ def _too_much_output(limit: int) -> Failure:
 
 def _nonzero_exit(code: int, stderr: bytes) -> Failure:
     tail = ("..." if len(stderr) > _STDERR_SHOWN else "") + stderr[-_STDERR_SHOWN:].decode("utf-8", "replace")
-    return Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, f"connector exited {code}; stderr: {tail}", CRASHED)
+    return Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, f"{EXITED} {code}; stderr: {tail}", CRASHED)
 
 
 def _invalid_output(why: str) -> Failure:
-    return Failure(
-        FailureKind.CONNECTOR_RUNTIME_ERROR, f"connector stdout is not a valid JSON envelope: {why}", CRASHED
-    )
+    return Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, f"{NOT_AN_ANSWER}: {why}", CRASHED)
 
 
 def _mask_failure(failure: Failure, masks: SecretMasks) -> Failure:

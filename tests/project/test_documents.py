@@ -26,6 +26,8 @@ from aileron_tui.files.config_file import load_config
 from aileron_tui.gate import openapi
 from tests.compiled import shared_cache
 from tests.gate.documented_replies import undocumented
+from tests.skeletons.guide import GUIDE
+from tests.skeletons.guide import commands as guide
 from tools.http_api import routes
 
 ROOT = Path(__file__).parents[2]
@@ -144,7 +146,9 @@ def blocks(language: str) -> Iterator[tuple[str, str]]:
 
 def command_lines() -> Iterator[str]:
     """The commands in blocks without a language, without their comments."""
-    for _, text in blocks(""):
+    for place, text in blocks(""):
+        if place.startswith(f"{GUIDE.name}:"):
+            continue  # tests/skeletons runs these one after another
         lines = [line.partition(" #")[0].strip() for line in text.splitlines()]
         if any(line.startswith(("make ", "aileron-tui", ".venv/", "cd ")) for line in lines):
             yield from filter(None, lines)
@@ -152,7 +156,7 @@ def command_lines() -> Iterator[str]:
 
 def documented() -> set[str]:
     """The `aileron-tui` commands in blocks and in the text; words alone name a command and are no example."""
-    inline = {command for document in DOCUMENTS for command in COMMAND.findall(document.read_text())}
+    inline = {command for document in DOCUMENTS for command in COMMAND.findall(document.read_text())} - set(guide())
     return {command for command in [*command_lines(), *inline] if command.startswith("aileron-tui")}
 
 

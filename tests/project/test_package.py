@@ -24,9 +24,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def test_the_wheel_contains_manifests_and_styles(wheel: Path) -> None:
+def test_the_wheel_contains_manifests_skeletons_and_styles(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    for folder in ("manifests", "styles"):
+    for folder in ("manifests", "skeletons", "styles"):
         here = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file()}
         assert here
         assert {f"aileron_tui/{path.as_posix()}" for path in here} <= names
@@ -52,3 +52,4 @@ def test_the_wheel_runs_in_a_new_environment(wheel: Path, tmp_path: Path) -> Non
     report = json.loads(run(command, "lint", "--json"))
     assert report["files"] > 10
     assert report["findings"] == []
+    assert "connector/main.go" in json.loads(run(command, "new", "connector", "notes", "--json"))["files"]

@@ -25,6 +25,7 @@ COMMANDS = {
     "remove": "remove installed packages",
     "installed": "list the installed packages and what they may do",
     "trust": "trust a publisher's key, list the trusted keys, or remove one",
+    "new": "make the repository of a new connector, or add an action to one",
     "preview": "print the prompt for a call without making a request",
     "pin": "set the pins of actions, and sign and pack a release",
     "lint": "check manifests of actions, connectors and suites, and policies",

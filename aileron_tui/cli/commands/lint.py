@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.cli.connector_lint import connector_findings
 from aileron_tui.cli.exit_codes import FAILED, OK, USAGE
 from aileron_tui.cli.output import counted, print_json
 from aileron_tui.core.findings import Finding, Reading, Severity
@@ -78,6 +79,7 @@ def lint_in_use() -> tuple[int, list[Finding]]:
     folders = [*config.manifests, *([here.config.parent] if (here.config.parent / "actions").is_dir() else [])]
     manifests = read_folders(folders) if folders else Manifests()
     count, findings = manifests.count, list(manifests.bundle().findings)
+    findings += [finding for folder in folders for finding in connector_findings(folder)]
     if (here.data / FILE).exists():
         from aileron_tui.cli.installed_here import installed_here  # noqa: PLC0415  # loads the ledger
         from aileron_tui.packages.installed import installed_content  # noqa: PLC0415
@@ -116,6 +118,7 @@ def lint(paths: list[str]) -> tuple[int, list[Finding]]:
             policies, unreadable = policies_in(here) if is_folder else ([], [])
             count += manifests.count + len(policies)
             findings += (*manifests.bundle().findings, *unreadable)
+            findings += connector_findings(here) if is_folder else ()
             findings += _policy_findings(policies)
             if not (manifests.count or policies or manifests.unreadable or unreadable):
                 message, fix = "no manifests found", "Use a folder that contains actions/*.md or mcp/*.toml, or a file."

@@ -15,6 +15,7 @@ from typing import Final
 from aileron_tui.cli import action_inputs, preview_recording
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, USAGE
 from aileron_tui.cli.output import columns, print_json, write, write_error
+from aileron_tui.cli.preview_advice import advice, rejections
 from aileron_tui.core.action import Action
 from aileron_tui.core.bundle import Bundle
 from aileron_tui.core.errors import AileronError
@@ -88,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     own, where = _own_setup(options)
     action = own.bundle.actions.get(options.action)
     if action is None:
-        return _unknown_action(options.action, own.bundle, where)
+        return _unknown_action(options.action, own.bundle, where, options.manifests)
     try:
         args = action_inputs.read_inputs(action.name, {field.name: field.type for field in action.inputs}, options)
         if invalid := input_errors(action.inputs, args):
@@ -108,6 +109,8 @@ def run(options: argparse.Namespace) -> int:
         _print_document(action, prompt, outcome)
     else:
         _print(action, prompt, outcome)
+        for line in advice(action, outcome, options.manifests) if outcome else ():
+            write(sys.stderr, f"  {inline(line)}")
     if recording:
         preview_recording.finish(recording, options, action.name, outcome)
     return FAILED if prompt.preview and prompt.preview.unavailable else OK
@@ -216,7 +219,10 @@ def _print_document(action: Action, prompt: Prompt, outcome: PreviewOutcome | No
     print_json(document)
 
 
-def _unknown_action(name: str, bundle: Bundle, where: str) -> int:
+def _unknown_action(name: str, bundle: Bundle, where: str, folders: list[Path]) -> int:
+    if rejected := rejections(name, folders):
+        write_error(f"{name} cannot be used", *rejected)
+        return NOT_FOUND
     sys.stderr.write(f'error: no action "{inline(name)}" in {inline(where)}\n')
     close = nearest(name, list(bundle.actions))
     if close:

@@ -1,0 +1,3 @@
+module connector
+
+go 1.24
