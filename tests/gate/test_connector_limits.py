@@ -185,9 +185,11 @@ def test_sigterm_ends_a_gate_in_the_middle_of_a_long_op(env: GateEnv, monkeypatc
         manifests = materialise(env.folder / "held", service.port)
         words = [sys.executable, "-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(manifests)]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, stdin=subprocess.DEVNULL)
+        assert process.stdout is not None
+        gate = GateProcess(process.pid, os.dup(process.stdout.fileno()))
+        process.stdout.close()
         try:
-            assert process.stdout is not None
-            address = GateProcess(process.pid, os.dup(process.stdout.fileno())).ready()
+            address = gate.ready()
             assert address is not None
             agent, approver = Agent(address, "agent"), Approver(address, env.key)
             id_ = agent.run("send-draft", {"draft_id": "r-12345"})[1]["approval_id"]
@@ -201,6 +203,9 @@ def test_sigterm_ends_a_gate_in_the_middle_of_a_long_op(env: GateEnv, monkeypatc
         finally:
             process.kill()
             process.wait()
+            gate.wait()
+            agent.close()
+            approver.close()
             service.release()
     with open_reader(home / "data" / LEDGER_FILE) as reader:
         kinds = [entry.kind for entry in reader.entries() if entry.request == id_]
