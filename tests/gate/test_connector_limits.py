@@ -76,6 +76,29 @@ def test_an_op_may_take_as_long_as_its_connector_is_allowed(env: GateEnv) -> Non
     assert len(env.service.sent) == 1
 
 
+def test_a_connector_is_busy_for_as_long_as_its_op_may_take(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[float] = []
+    begin = ConnectorActivity.begin
+
+    def noted(activity: ConnectorActivity, names: frozenset[str], seconds: float) -> None:
+        begun.append(seconds)
+        begin(activity, names, seconds)
+
+    monkeypatch.setattr(ConnectorActivity, "begin", noted)
+
+    async def work() -> None:
+        gate = Gate(configured(env, seconds=120))
+        await gate.start()
+        try:
+            assert (await ask(gate, "get-draft", draft_id="r-12345")).status == 200
+            assert (await ask(gate, "get-file", file_id="f-1001")).status == 200
+        finally:
+            await gate.stop()
+
+    run_async(work())
+    assert begun == [120, 30]
+
+
 def test_an_approval_does_not_wait_for_minutes_and_is_not_put_off_for_ever(
     env: GateEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
