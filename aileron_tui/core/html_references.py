@@ -4,6 +4,7 @@ The text is shown as it was received. To decode it silently would be wrong whene
 """
 
 import re
+from itertools import islice
 from typing import Final
 
 from aileron_tui.core.visible_text import inline
@@ -11,6 +12,7 @@ from aileron_tui.core.visible_text import inline
 _REFERENCE: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _LONGEST_EXPLAINED: Final = 2000
 _MOST_EXPLAINED: Final = 3
+_MOST_EXAMINED: Final = 1000
 _NOTE: Final = "looks HTML-escaped, shown as received"
 
 
@@ -19,7 +21,7 @@ def html_note(text: str) -> str:
     if "&" not in text:
         return ""
     meanings: dict[str, str] = {}
-    for found in _REFERENCE.finditer(text):
+    for found in islice(_REFERENCE.finditer(text), _MOST_EXAMINED):
         if found[0] in meanings or not (meaning := _meaning(found[0])):
             continue
         if len(text) > _LONGEST_EXPLAINED:
@@ -39,6 +41,6 @@ def _meaning(reference: str) -> str:
     from html import unescape  # noqa: PLC0415  # few values need its table
 
     meaning = unescape(reference)
-    if meaning == reference or "&" in meaning[1:]:
+    if meaning == reference:
         return ""
     return "a space" if meaning == " " else inline(meaning)

@@ -32,6 +32,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.doors.gate_exchange import LARGEST_CALL, GateCall, NotSent, exchange
 from aileron_tui.files.agent_tokens import read_token, token_path
+from aileron_tui.files.config import LONGEST_OP
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, RuntimeFault
@@ -40,8 +41,8 @@ from aileron_tui.runtime.gate_discovery import discover
 _LONGEST_WAIT: Final = 300
 """For how many seconds a gate holds the reply to a call."""
 
-_RUN_SECONDS: Final = 95.0
-"""How much longer the reply may take, because an action that was approved at the last moment still runs."""
+_RUN_SECONDS: Final = LONGEST_OP + 60.0
+"""How much longer the reply may take, because an action that needs no approval runs first."""
 
 _POLL_SECONDS: Final = 1.0
 _WITHDRAW_SECONDS: Final = 2.0

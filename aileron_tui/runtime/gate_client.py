@@ -33,6 +33,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config import LONGEST_OP
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, NotAllowed, RuntimeFault
 from aileron_tui.runtime.gate_discovery import START, FoundGate
 from aileron_tui.runtime.health_reply import ask_health
@@ -56,8 +57,9 @@ LONGEST_WAIT: Final = 300
 DECIDE_SECONDS: Final = 150.0
 """How long the reply to a decision may take: the gate waits for ops that run on the same connector."""
 
-
 PRESENCE_SECONDS: Final = 5.0
+_RUN_SECONDS: Final = LONGEST_OP + 60.0
+"""How much longer the reply to a call may take, because an action that needs no approval runs first."""
 
 
 def connect_as_approver(found: FoundGate, transport: httpx.BaseTransport | None = None) -> HttpConnection:
@@ -116,7 +118,7 @@ class AgentClient:
         headers = _asker_headers(asker or Asker())
         if wait > 0:
             headers["Prefer"] = f"wait={min(wait, LONGEST_WAIT)}"
-        seconds = min(wait, LONGEST_WAIT) + 90.0
+        seconds = min(wait, LONGEST_WAIT) + _RUN_SECONDS
         return self._ask("POST", f"/v1/actions/{_path_segment(name)}/run", {"args": args}, headers, seconds)
 
     def result(self, id_: str, *, wait: int = 0) -> JsonObject:

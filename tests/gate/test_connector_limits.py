@@ -15,9 +15,10 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.prompt import read_prompt
+from aileron_tui.core.prompt import PreviewResult, read_prompt
 from aileron_tui.demo.sample_bundle import materialise
-from aileron_tui.demo.sample_service import ServiceFault
+from aileron_tui.demo.sample_service import SampleService, ServiceFault
+from aileron_tui.demo.service_routes import ServiceRequest, ServiceResponse
 from aileron_tui.files.config import Config, ConnectorSettings
 from aileron_tui.gate import decision_handler
 from aileron_tui.gate.connector_activity import ConnectorActivity
@@ -28,9 +29,10 @@ from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from tests.gate import counted_service
-from tests.gate.conftest import GateEnv, ask, code, previewed_request, result_of, run_async
+from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
 from tests.gate.counted_service import CountedService
 from tests.gate.gate_process import Agent, Approver, GateProcess
+from tests.gate.ruled_gate import call, make_from, waiting
 
 MAIL = "local://aileron/mail"
 
@@ -72,6 +74,29 @@ def test_an_op_may_take_as_long_as_its_connector_is_allowed(env: GateEnv) -> Non
 
     run_async(work())
     assert len(env.service.sent) == 1
+
+
+def test_a_connector_is_busy_for_as_long_as_its_op_may_take(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[float] = []
+    begin = ConnectorActivity.begin
+
+    def noted(activity: ConnectorActivity, names: frozenset[str], seconds: float) -> None:
+        begun.append(seconds)
+        begin(activity, names, seconds)
+
+    monkeypatch.setattr(ConnectorActivity, "begin", noted)
+
+    async def work() -> None:
+        gate = Gate(configured(env, seconds=120))
+        await gate.start()
+        try:
+            assert (await ask(gate, "get-draft", draft_id="r-12345")).status == 200
+            assert (await ask(gate, "get-file", file_id="f-1001")).status == 200
+        finally:
+            await gate.stop()
+
+    run_async(work())
+    assert begun == [120, 30]
 
 
 def test_an_approval_does_not_wait_for_minutes_and_is_not_put_off_for_ever(
@@ -151,6 +176,63 @@ def test_every_prompt_warns_about_a_test_server(env: GateEnv, caplog: pytest.Log
     assert made.body["warning"] == "1 in the prompt"
 
 
+def test_no_rule_allows_a_call_that_a_test_server_answers(env: GateEnv) -> None:
+    host, server = f"127.0.0.1:{env.service.port}", f"http://localhost:{env.service.port}"
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            await make_from(env, gate, await waiting(gate))
+            assert (await call(gate)).status == 200
+        gate = Gate(configured(env, upstream={host: server}))
+        await gate.start()
+        try:
+            assert (await ask(gate)).status == 202
+        finally:
+            await gate.stop()
+
+    run_async(work())
+    assert len(env.service.sent) == 1
+
+
+class BusyService(SampleService):
+    """Asks to wait before the first request of each method is sent again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._refused: set[str] = set()
+
+    def serve(self, request: ServiceRequest, target: str, credentials: dict[str, str]) -> ServiceResponse | None:
+        """Serves every request but the first of each method."""
+        if request.method not in self._refused:
+            self._refused.add(request.method)
+            return ServiceResponse(503, b"{}", {"Retry-After": "0"})
+        return super().serve(request, target, credentials)
+
+
+def test_repeats_are_logged_and_recorded(env: GateEnv, caplog: pytest.LogCaptureFixture) -> None:
+    """The preview only reads, so it is repeated. To send is not idempotent, so it is not."""
+    with BusyService() as service:
+        env.manifests = materialise(env.folder / "busy", service.port)
+        words = f"retried once: 127.0.0.1:{service.port} asked to wait 0 s"
+
+        async def work() -> None:
+            async with env.gate() as gate:
+                with caplog.at_level(logging.INFO):
+                    accepted = await ask(gate)
+                    item = await previewed_request(gate, str(accepted.body["approval_id"]))
+                assert read_prompt(item["prompt"]).preview != PreviewResult()
+                assert (await gate.decide(str(item["id"]), env.decision(item))).status == 200
+                assert dig(await result_of(gate, str(item["id"])), "failure", "error", "class") == "outcome_unknown"
+
+        run_async(work())
+    assert f"preview of send-draft: {words}" in caplog.text
+    assert not service.sent
+    with open_reader(env.data / LEDGER_FILE) as reader:
+        bodies = [entry.body for entry in reader.entries() if entry.kind == EntryKind.PREVIEWED]
+    assert bodies[0]["retried"] == words
+    assert "retried" not in bodies[-1]
+
+
 def test_a_misspelled_connector_is_an_error_with_a_folder_of_manifests_too(
     env: GateEnv, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -185,9 +267,11 @@ def test_sigterm_ends_a_gate_in_the_middle_of_a_long_op(env: GateEnv, monkeypatc
         manifests = materialise(env.folder / "held", service.port)
         words = [sys.executable, "-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(manifests)]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, stdin=subprocess.DEVNULL)
+        assert process.stdout is not None
+        gate = GateProcess(process.pid, os.dup(process.stdout.fileno()))
+        process.stdout.close()
         try:
-            assert process.stdout is not None
-            address = GateProcess(process.pid, os.dup(process.stdout.fileno())).ready()
+            address = gate.ready()
             assert address is not None
             agent, approver = Agent(address, "agent"), Approver(address, env.key)
             id_ = agent.run("send-draft", {"draft_id": "r-12345"})[1]["approval_id"]
@@ -201,6 +285,9 @@ def test_sigterm_ends_a_gate_in_the_middle_of_a_long_op(env: GateEnv, monkeypatc
         finally:
             process.kill()
             process.wait()
+            gate.wait()
+            agent.close()
+            approver.close()
             service.release()
     with open_reader(home / "data" / LEDGER_FILE) as reader:
         kinds = [entry.kind for entry in reader.entries() if entry.request == id_]
