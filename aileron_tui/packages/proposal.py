@@ -182,6 +182,8 @@ def _check_requirements(proposals: Sequence[Proposal], others: Iterable[Installe
                         f"Add it first: `aileron-tui add {needed.name}@{needed.version}`, or name its file or folder."
                     )
                     detail = f"it needs {needed.name} {needed.version}"
+                    for finding in proposal.skipped[:1]:
+                        detail, hint = f"{detail}; {finding.file} cannot be used: {finding.message}", finding.fix
                     raise ProposalRefused(f"the connector of {granted.name} is not installed", detail, hint)
                 if found.hash != needed.hash.lower():
                     hint = f"Add the version that fits: {needed.name} {needed.version}."

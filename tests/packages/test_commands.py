@@ -47,6 +47,7 @@ from tests.packages.made_packages import (
     made_release,
     raw_public,
 )
+from tests.skeletons.stored_module import built_repository
 
 PASSPHRASE = "correct horse"
 CONFIG = f'[connectors."{AUTHORITY}".credential]\nenv = "TEST_MAIL_TOKEN"\n'
@@ -202,7 +203,15 @@ def _follow(home: CommandHome, service: SampleService) -> None:
     wait_for_actions(home, set(ACTIONS))
     listed = home.command("run", "list-drafts")
     assert "r-12345" in listed.stdout
-    waiting = json.loads(home.command("run", "send-draft", "--arg", "draft_id=r-12345").stdout)["approval_id"]
+    sent = _asked(home, "send-draft", "draft_id=r-12345")
+    approve = home.terminal("approve", sent)
+    approve.until("Passphrase of default: ")
+    approve.type(f"{PASSPHRASE}\n")
+    approve.until("High risk. Approve? [y/N] ")
+    approve.type("y\n")
+    assert approve.end() == OK
+    assert len(service.sent) == 1
+    waiting = _asked(home, "send-draft", "draft_id=r-20000")
 
     update = home.terminal("update", "mail", home.address(SECOND))
     shown = update.answer("d")
@@ -228,22 +237,71 @@ def _follow(home: CommandHome, service: SampleService) -> None:
         changes = [entry.body for entry in reader.of_request(waiting) if entry.kind == EntryKind.CONFIG_CHANGED]
     assert [body["change"] for body in changes] == ["the manifests were reloaded, so the prompt was made again"]
 
+    notes = built_repository(home.folder / "notes")
+    assert home.command("pin", str(notes)).returncode == OK
+    add = home.terminal("add", str(notes))
+    add.approve()
+    assert add.end() == OK
+
     remove = home.terminal("remove", "mail")
     remove.until("Remove? [y/N] ")
     remove.type("y\n")
     remove.until("Passphrase of default: ")
     remove.type(f"{PASSPHRASE}\n")
     assert remove.end() == OK
-    assert home.json("installed")["packages"] == []
+    assert [package["name"] for package in home.json("installed")["packages"]] == ["local://dev/notes"]
+    wait_for_actions(home, {"get-note", "publish-note"})
     changes = home.json("installed", "--history")["changes"]
     assert [(change["change"], change["packages"][0]["version"]) for change in changes] == [
         ("approved", FIRST),
         ("declined", SECOND),
         ("approved", SECOND),
+        ("approved", "0.1.0"),
         ("removed", SECOND),
     ]
     assert "good: " in home.command("history", "verify").stdout
-    assert not service.sent
+    assert len(service.sent) == 1
+    assert _recorded(home, sent)[-3:] == [EntryKind.DECIDED, EntryKind.RUNNING, EntryKind.EXECUTED]
+    end = time.monotonic() + 60
+    while _recorded(home, waiting)[-1] != EntryKind.WITHDRAWN:
+        assert time.monotonic() < end, _recorded(home, waiting)
+        time.sleep(0.1)
+    with open_reader(home.folder / "data" / "ledger.db") as reader:
+        kinds = [entry.kind for entry in reader.entries()]
+    steps = [kind for kind in kinds if kind in _STEPS]
+    assert steps == [
+        EntryKind.KEY_ENROLLED,
+        EntryKind.PACKAGE_ADDED,
+        EntryKind.EXECUTED,  # list-drafts, which asks nobody
+        EntryKind.DECIDED,
+        EntryKind.EXECUTED,
+        EntryKind.PACKAGE_DECLINED,
+        EntryKind.PACKAGE_ADDED,
+        EntryKind.PACKAGE_ADDED,
+        EntryKind.PACKAGE_REMOVED,
+        EntryKind.WITHDRAWN,
+    ]
+
+
+_STEPS = {
+    EntryKind.KEY_ENROLLED,
+    EntryKind.PACKAGE_ADDED,
+    EntryKind.PACKAGE_DECLINED,
+    EntryKind.PACKAGE_REMOVED,
+    EntryKind.DECIDED,
+    EntryKind.EXECUTED,
+    EntryKind.WITHDRAWN,
+}
+
+
+def _asked(home: CommandHome, action: str, arg: str) -> str:
+    """The id of a call that waits for an answer."""
+    return str(json.loads(home.command("run", action, "--arg", arg).stdout)["approval_id"])
+
+
+def _recorded(home: CommandHome, request: str) -> list[str]:
+    with open_reader(home.folder / "data" / "ledger.db") as reader:
+        return [str(entry.kind) for entry in reader.of_request(request)]
 
 
 def test_nothing_changes_after_ctrl_c_and_in_a_window_of_40_columns(tmp_path: Path) -> None:

@@ -165,7 +165,10 @@ def test_links_and_targets_exist(document: Path) -> None:
     text = document.read_text()
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (document.parent / link).exists(), link
-    for target in re.findall(r"`make ([a-z-]+)`", text) + re.findall(r"^ *make ([a-z-]+)", text, re.MULTILINE):
+    for target in re.findall(r"`make ([a-z-]+)`", text) + re.findall(r"^ *make ([a-z][a-z-]*)", text, re.MULTILINE):
+        if document == GUIDE:  # its targets are those of the new repository
+            assert f"\n{target}:" in (ROOT / "skeletons" / "repository" / "Makefile").read_text(), target
+            continue
         assert subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=False).returncode == 0, (
             target
         )
