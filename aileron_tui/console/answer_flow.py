@@ -7,6 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.console.port import BatchChecks
+from aileron_tui.core.connector_groups import connectors_of, grouped
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -452,7 +453,10 @@ class AnswerFlow:
         delivered = partial(self._delivered_in_batch, [], len(chosen))
         for source in dict.fromkeys(request.source for request, _ in chosen):
             answers = [Answer(request, verdict) for request, verdict in chosen if request.source == source]
-            self._port.run_blocking(_ANSWERS, source, partial(self._deliver, answers, delivered))
+            for together in grouped(
+                answers, _connectors
+            ):  # an answer waits for the ops of earlier ones on its connector
+                self._port.run_blocking(_ANSWERS, source, partial(self._deliver, together, delivered))
 
     def _delivered_in_batch(self, deliveries: list[Delivery], count: int, delivery: Delivery) -> None:
         self._delivered(delivery)
@@ -461,6 +465,10 @@ class AnswerFlow:
             self._port.show_message(*summarize(deliveries))
             self._board.marked -= {one.answer.request.key for one in deliveries}
             self._port.redraw()
+
+
+def _connectors(answer: Answer) -> frozenset[str]:
+    return frozenset() if answer.request.daemon else connectors_of(answer.request.prompt)
 
 
 def _not_connected(request: "Request") -> str:

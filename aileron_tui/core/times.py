@@ -15,7 +15,8 @@ def utc_now() -> datetime:
 
 def timestamp(moment: datetime) -> str:
     """Formats a time as decisions and ledger entries contain it: UTC, microseconds, `Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return f"{in_utc.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 @lru_cache(maxsize=4096)

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from typing import Final
 
+from aileron_tui.core.connector_groups import grouped
 from aileron_tui.core.decision import read_statement
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
@@ -162,7 +164,11 @@ class DecisionHandler:
             return await self._apply(request, decision)
 
     async def decide_batch(self, body: JsonObject) -> Reply:
-        """Accepts several decisions independently of each other. Requests that are not listed keep waiting."""
+        """Accepts several decisions independently of each other. Requests that are not listed keep waiting.
+
+        Decisions on different connectors are applied at the same time. On the same connector each waits for the ops of
+        those before it, because they may change what its preview shows.
+        """
         items = body.get("items")
         if not isinstance(items, list) or body.keys() != {"items"}:
             return replies.error(400, "invalid_body", 'expected {"items": […]}')
@@ -171,22 +177,31 @@ class DecisionHandler:
             if not isinstance(item, dict) or not isinstance(item.get("id"), str):
                 return replies.error(400, "invalid_body", 'each item needs an "id"')
             decisions.append((str(item["id"]), {key: value for key, value in item.items() if key != "id"}))
-        counts = {"approved": 0, "denied": 0, "skipped": 0}
-        outcomes: list[Json] = []
-        with self._gate_state.activity.reserved(self._connectors([id_ for id_, _ in decisions])):
-            for id_, decision_body in decisions:
+        names = {id_: self._connectors(id_) for id_, _ in decisions}
+        groups = grouped(range(len(decisions)), lambda number: names[decisions[number][0]])
+        outcomes: dict[int, JsonObject] = {}
+
+        async def apply(numbers: list[int]) -> None:
+            for number in numbers:
+                id_, decision_body = decisions[number]
                 reply = await self.decide(id_, decision_body)
                 accepted = reply.status == 200
                 outcome = ("approved" if decision_body.get("approved") is True else "denied") if accepted else "skipped"
-                counts[outcome] += 1
                 result: JsonObject = {"id": id_, "outcome": outcome, "status": reply.status}
-                outcomes.append(result if accepted else result | reply.body)
-        return Reply(200, {**counts, "items": outcomes})
+                outcomes[number] = result if accepted else result | reply.body
 
-    def _connectors(self, ids: list[str]) -> frozenset[str]:
-        """The names of all connectors that the requests with these ids use."""
-        found = [request for id_ in ids if (request := self._gate_state.find(id_))]
-        return frozenset().union(*(connector_names(request.call) for request in found))
+        with self._gate_state.activity.reserved(frozenset().union(*names.values())):
+            ended = await asyncio.gather(*map(apply, groups), return_exceptions=True)
+        for error in filter(None, ended):
+            raise error
+        counts = Counter(str(result["outcome"]) for result in outcomes.values())
+        listed: list[Json] = [outcomes[number] for number in range(len(decisions))]
+        return Reply(200, {**{name: counts[name] for name in ("approved", "denied", "skipped")}, "items": listed})
+
+    def _connectors(self, id_: str) -> frozenset[str]:
+        """The names of the connectors that a request uses; none if there is no such request."""
+        request = self._gate_state.find(id_)
+        return connector_names(request.call) if request else frozenset()
 
     async def _apply(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
         """Verifies a decision, records it, and only then applies it."""

@@ -1,6 +1,7 @@
 """One request in the gate, and how it is presented to approvers and to its agent."""
 
 import asyncio
+import json
 import secrets
 from dataclasses import field
 from datetime import datetime
@@ -122,8 +123,8 @@ class GateRequest:
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     end_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _rendered: "tuple[tuple[int, int], Prompt, JsonObject, bytes] | None" = None
-    _shown_prompt: "tuple[tuple[int, int], Prompt, str] | None" = None
+    _rendered: "tuple[tuple[int, int], bytes] | None" = None
+    _shown_prompt: "tuple[tuple[int, int], Prompt | None, str] | None" = None
     _shown_deadline: "tuple[RequestDeadline, JsonObject] | None" = None
 
     @property
@@ -192,13 +193,14 @@ class GateRequest:
 
     @property
     def prompt(self) -> Prompt:
-        """The prompt that the operator is shown, built once per revision."""
+        """The prompt that the operator is shown."""
         return self._built()[0]
 
     @property
     def digest(self) -> str:
         """The digest of the prompt."""
-        return self._built()[1]
+        shown = self._shown_prompt
+        return shown[2] if shown and shown[0] == (self.revision, id(self.call)) else self._built()[1]
 
     def prompt_for(self, call: ResolvedCall | ResolvedTool, preview: PreviewResult | None) -> Prompt:
         """Builds the prompt for a call. That of a tool call has what the gate itself read as its preview."""
@@ -220,17 +222,17 @@ class GateRequest:
 
     def to_json(self, instance: str, head: str, prompt: Prompt | None = None) -> JsonObject:
         """Returns the request as sent to approvers: Aileron's fields, and everything a signed decision needs."""
-        item = self._prompt_json(prompt) if prompt else self._current()[1]
+        item: JsonObject = self._prompt_json(prompt, prompt.digest) if prompt else json.loads(self._encoded_prompt())
         return item | self._state_json(instance, head)
 
     def encoded(self, instance: str, head: str, **more: Json) -> bytes:
         """Returns the same as `to_json`, with some more fields, as bytes. The prompt is encoded once per revision."""
         state = compact_json(self._state_json(instance, head) | more)
-        return b"".join((memoryview(self._current()[2])[:-1], b",", memoryview(state)[1:]))
+        return b"".join((memoryview(self._encoded_prompt())[:-1], b",", memoryview(state)[1:]))
 
     def render(self) -> None:
         """Builds what approvers are shown; it is cached. May be called in any thread."""
-        self._current()
+        self._encoded_prompt()
 
     def forget_rendered(self) -> None:
         """Frees the memory for what approvers are shown; it is built again if it is needed."""
@@ -268,27 +270,32 @@ class GateRequest:
         return self._shown_deadline[1]
 
     def _built(self) -> tuple[Prompt, str]:
-        """Returns the prompt and its digest, built once per revision."""
-        key = (self.revision, id(self.call))
-        if self._shown_prompt is None or self._shown_prompt[0] != key:
+        """Returns the prompt and its digest, built once per revision; the prompt again after it was encoded."""
+        key, known = (self.revision, id(self.call)), self._shown_prompt
+        if known is None or known[0] != key:
             prompt = self.prompt_for(self.call, self.preview)
-            self._shown_prompt = (key, prompt, prompt.digest)
-        return self._shown_prompt[1:]
+            digest = prompt.digest
+        elif known[1] is not None:
+            return known[1], known[2]
+        else:
+            prompt, digest = self.prompt_for(self.call, self.preview), known[2]
+        self._shown_prompt = (key, prompt, digest)
+        return prompt, digest
 
-    def _current(self) -> tuple[Prompt, JsonObject, bytes]:
-        """Returns the prompt, its JSON, and that as bytes, built once per revision.
+    def _encoded_prompt(self) -> bytes:
+        """Returns the JSON of the prompt, built once per revision. Only its bytes are kept: values take ten times more.
 
         The key is read first: a change of the request while this runs in another thread also increases the revision,
         so what was built from a mixture of old and new is never used.
         """
         key = (self.revision, id(self.call))
         if self._rendered is None or self._rendered[0] != key:
-            prompt = self._built()[0]
-            item = self._prompt_json(prompt)
-            self._rendered = (key, prompt, item, compact_json(item))
-        return self._rendered[1:]
+            prompt, digest = self._built()
+            self._rendered = (key, compact_json(self._prompt_json(prompt, digest)))
+            self._shown_prompt = (key, None, digest)
+        return self._rendered[1]
 
-    def _prompt_json(self, prompt: Prompt) -> JsonObject:
+    def _prompt_json(self, prompt: Prompt, digest: str) -> JsonObject:
         item: JsonObject = {
             "id": self.id,
             "kind": prompt.kind,
@@ -297,7 +304,7 @@ class GateRequest:
             "args": prompt.args,
             "requested_at": timestamp(self.asked_at),
             "revision": self.revision,
-            "digest": prompt.digest,
+            "digest": digest,
             "prompt": prompt.fields(),
             "inputs": self._form(),
         }

@@ -6,6 +6,7 @@ from typing import Final
 
 from aileron_tui.core.agent_names import DEFAULT_AGENT
 from aileron_tui.core.call_kinds import NOT_RUN_HERE
+from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, canonical
@@ -34,25 +35,28 @@ _BATCH: Final = 500
 async def recover(gate_state: GateState, requests: RequestHandler, op_runner: OpRunner) -> None:
     """Restores or ends every request without a recorded end, and restores missing results."""
     late: list[HistoryRecord] = []
+    opened: list[GateRequest] = []
     unfinished = HistoryFilter(outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING))
     for record in reversed(list(gate_state.reader.every(unfinished))):
         if record.outcome != RequestState.PENDING and (result := gate_state.outbox.find(record.id)):
             await gate_state.recorder.record(EntryDraft(_end_kind(result), _error_body(result), record.id))
             continue
-        if record.outcome == RequestState.PENDING and _is_late(gate_state, record):
+        entries = gate_state.reader.of_request(record.id)
+        if record.outcome == RequestState.PENDING and _is_late(gate_state, entries):
             late.append(record)
             continue
         if is_tool(record):
             await _withdraw_tool(gate_state, record)
             continue
-        request = _restored(gate_state, requests, record)
+        request = _restored(gate_state, requests, record, entries)
         if request is None:
             await _abandon(gate_state, record)
             continue
         if record.outcome != RequestState.PENDING:
             request = await op_runner.interrupt(request)
         gate_state.add(request)
-        requests.open(request)
+        opened.append(request)
+    requests.open_recovered(opened)
     await _expire(gate_state, late)
     unknown = HistoryFilter(outcomes=(RequestState.UNKNOWN, RequestState.INTERRUPTED))
     for record in reversed(gate_state.reader.page(unknown, limit=_MAX_RESTORED)):
@@ -70,9 +74,9 @@ async def forget_old_results(gate_state: GateState) -> None:
     await gate_state.in_outbox(gate_state.outbox.forget, delivered, uncollected)
 
 
-def _is_late(gate_state: GateState, record: HistoryRecord) -> bool:
+def _is_late(gate_state: GateState, entries: Sequence[Entry]) -> bool:
     """Whether the deadline passed while no gate was running. After a restart of the machine it always has."""
-    made, *later = gate_state.reader.of_request(record.id)
+    made, *later = entries
     deadline = current_deadline(made, later)
     return deadline is not None and bool(deadline.passed(gate_state.latest_time(), gate_state.boot_clock))
 
@@ -110,9 +114,10 @@ def _why_withdrawn(record: HistoryRecord) -> str:
     return record.error if not record.error or record.error.startswith(nothing) else f"{nothing}: {record.error}"
 
 
-def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRecord) -> GateRequest | None:
-    """Rebuilds a request from the ledger; returns None if it can no longer be approved."""
-    entries = gate_state.reader.of_request(record.id)
+def _restored(
+    gate_state: GateState, requests: RequestHandler, record: HistoryRecord, entries: Sequence[Entry]
+) -> GateRequest | None:
+    """Rebuilds a request from its entries; returns None if it can no longer be approved."""
     body = entries[0].body
     action = gate_state.installed.actions.get(record.action)
     args, deadline = body.get("args"), current_deadline(entries[0], entries)

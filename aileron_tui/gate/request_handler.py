@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -35,6 +36,9 @@ from aileron_tui.ledger.store import EntryDraft, StoredResult
 
 _MIN_WAIT_FOR_REMINDER: Final = 1.0
 _SHORTEST_TIMER: Final = 0.01
+_PREVIEWS_AT_ONCE: Final = 4
+"""How many previews of one agent are fetched at the same time after a crash."""
+
 _RULED_SECONDS: Final = 20.0
 """How long the reply to a call that a rule answered is held for its result, even if the agent did not ask for that."""
 
@@ -253,16 +257,39 @@ class RequestHandler:
         gate_state = self._gate_state
         request.recorded.set_result(None)
         gate_state.feed.publish("pending", gate_state.encoded_request(request))
-        gate_state.alerts.opened(request)
-        left = gate_state.seconds_left(request)
-        half = (request.expires_at - request.asked_at).total_seconds() / 2
-        self._start_timers(request, left, left - half)
+        self._start_waiting(request)
         if request.sandbox and request.preview_state is PreviewState.NONE:
             gate_state.spawn(gate_state.loading.load(request.sandbox, request.action_call))
         if request.fetched is None and request.tool is None:
             gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
         else:  # what the gate read for a tool call, or what was fetched for a rule that did not answer the request
             gate_state.spawn(self.record_shown([request]))
+
+    def open_recovered(self, requests: Sequence[GateRequest]) -> None:
+        """Opens requests that waited before the gate started. Nobody watches yet, so nobody is notified.
+
+        Their previews are fetched a few at a time for each agent: there may be thousands.
+        """
+        by_agent: dict[str, deque[GateRequest]] = {}
+        for request in requests:
+            request.recorded.set_result(None)
+            self._start_waiting(request)
+            by_agent.setdefault(request.agent, deque()).append(request)
+        for waiting in by_agent.values():
+            for _ in range(_PREVIEWS_AT_ONCE):
+                self._gate_state.spawn(self._refresh_in_turn(waiting))
+
+    async def _refresh_in_turn(self, waiting: deque[GateRequest]) -> None:
+        while waiting:
+            request = waiting.popleft()
+            if request.state is RequestState.PENDING:
+                await self.refresh_preview(request, ThreadUse.PREVIEW)
+
+    def _start_waiting(self, request: GateRequest) -> None:
+        self._gate_state.alerts.opened(request)
+        left = self._gate_state.seconds_left(request)
+        half = (request.expires_at - request.asked_at).total_seconds() / 2
+        self._start_timers(request, left, left - half)
 
     def _start_timers(self, request: GateRequest, left: float, reminder: float) -> None:
         """Schedules the end of a request and a reminder, both in seconds from now."""

@@ -40,34 +40,36 @@ class Route:
     docs: RouteDocs = UNDOCUMENTED
     refused: Callable[[Exception], Response] | None = None
 
-    def match(self, segments: list[str]) -> Mapping[str, str] | None:
-        """Returns the path parameters if the path matches this route."""
-        patterns = self.path.split("/")[1:]
-        if len(patterns) != len(segments):
-            return None
-        params: dict[str, str] = {}
-        for pattern, segment in zip(patterns, segments, strict=True):
-            if pattern.startswith("{"):
-                params[pattern[1:-1]] = segment
-            elif pattern != segment:
-                return None
-        return params
-
 
 class RouteTable:
     """Routes in order; the first match counts, so fixed segments come before `{…}`."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(routes)
+        self._by_length: dict[int, list[tuple[Route, list[str]]]] = {}
+        for route in self.routes:
+            patterns = route.path.split("/")[1:]
+            self._by_length.setdefault(len(patterns), []).append((route, patterns))
 
     def find(self, method: str, segments: list[str]) -> tuple[Route | None, Mapping[str, str], tuple[str, ...]]:
         """Returns the route and its path parameters; if only the method is wrong, the methods that are allowed."""
         other_methods: dict[str, None] = {}
-        for route in self.routes:
-            params = route.match(segments)
+        for route, patterns in self._by_length.get(len(segments), ()):
+            params = _matched(patterns, segments)
             if params is None:
                 continue
             if route.method == method:
                 return route, params, ()
             other_methods[route.method] = None
         return None, {}, tuple(other_methods)
+
+
+def _matched(patterns: list[str], segments: list[str]) -> Mapping[str, str] | None:
+    """Returns the path parameters if the segments of a path match; both have the same length."""
+    params: dict[str, str] = {}
+    for pattern, segment in zip(patterns, segments, strict=True):
+        if pattern.startswith("{"):
+            params[pattern[1:-1]] = segment
+        elif pattern != segment:
+            return None
+    return params

@@ -102,6 +102,7 @@ class FakePort:
         self.source_events: Any = None
         self.connected: FakeSource | None = FakeSource()
         self.timers: list[FakeTimer] = []
+        self.tasks = 0
         self.messages: list[str] = []
 
     def source(self, name: str) -> Any:
@@ -141,6 +142,7 @@ class FakePort:
 
     def run_blocking(self, kind: str, source: str, task: Callable[[], None]) -> None:
         del kind, source
+        self.tasks += 1
         task()
 
     def report(self, callback: Callable[..., object], *values: object) -> None:
@@ -384,7 +386,18 @@ def test_a_batch_leaves_out_what_cannot_be_answered_and_is_summed_up() -> None:
     flow = Flow(request(1), request(2), request(3))
     flow.port.board.marked = {"act-1", "act-2", "act-3"}
     flow.answers.batch(Verdict.DENY)
+    assert flow.port.tasks == 1, "what uses one connector is sent in order"
     assert flow.dialogs.problems == {"act-3": "it is away"}
     assert flow.decided == [("act-1", Verdict.DENY, ""), ("act-2", Verdict.DENY, "")]
     assert flow.port.messages == ["2 denied"]
     assert flow.port.board.marked == {"act-3"}
+
+
+def test_a_batch_on_different_connectors_is_sent_at_the_same_time() -> None:
+    other = request(2)
+    prompt = replace(other.prompt, connector=replace(other.prompt.connector, name="local://samples/files"))
+    flow = Flow(request(1), replace(other, prompt=prompt, digest=prompt.digest))
+    flow.port.board.marked = {"act-1", "act-2"}
+    flow.answers.batch(Verdict.DENY)
+    assert flow.port.tasks == 2
+    assert flow.port.messages == ["2 denied"]

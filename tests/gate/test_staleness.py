@@ -95,6 +95,30 @@ def test_approvals_in_one_batch_see_each_other(env: GateEnv) -> None:
     assert env.service.sent == ()
 
 
+def test_a_batch_runs_on_different_connectors_at_the_same_time(env: GateEnv) -> None:
+    """The second mail waits for the op of the first, and must not keep the file waiting."""
+    normal_risk(env)
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            first = await shown(gate, "send-draft", draft_id="r-12345")
+            second = await shown(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY)
+            file = await shown(gate, "delete-file", file_id="file-1")
+            env.service.latency_seconds = 1.5
+            items: list[Any] = [{"id": item["id"], **env.decision(item)} for item in (first, second, file)]
+            batch = asyncio.create_task(gate.decide_batch({"items": items}))
+            while (dig(gate.find_request(str(file["id"])), "state")) == "pending":
+                assert not batch.done()
+                await asyncio.sleep(0.01)
+            assert dig(gate.find_request(str(second["id"])), "state") == "pending", "it waits for the first one"
+            reply = await batch
+            assert [item["id"] for item in dig(reply.body, "items")] == [first["id"], second["id"], file["id"]]
+            assert dig(reply.body, "items")[2]["outcome"] == "approved"
+            assert reply.body["approved"] in (2, 3)
+
+    run_async(work())
+
+
 def test_two_approvals_at_once_on_one_connector(env: GateEnv) -> None:
     normal_risk(env)
 
