@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui import __version__
-from aileron_tui.cli.command_table import Argument, CommandHelp, read_table
+from aileron_tui.cli.commands.completion.command_table import Argument, CommandHelp, read_table
 from aileron_tui.cli.examples import EXAMPLES
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "share" / "man" / "man1" / "aileron-tui.1"

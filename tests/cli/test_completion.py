@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.cli.command_table import read_table
 from aileron_tui.cli.commands import COMMANDS
-from aileron_tui.cli.completion_scripts import SHELLS, script
+from aileron_tui.cli.commands.completion.command_table import read_table
+from aileron_tui.cli.commands.completion.shell_scripts import SHELLS, script
 
 TABLE = read_table()
 

@@ -11,8 +11,8 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.cli import exit_codes
-from aileron_tui.cli.command_table import command_parser, read_table
 from aileron_tui.cli.commands import COMMANDS
+from aileron_tui.cli.commands.completion.command_table import command_parser, read_table
 from aileron_tui.cli.examples import EXAMPLES
 from tools import manpage
 

@@ -37,7 +37,6 @@ class CommandHelp:
     words: tuple[str, ...]
     help: str
     description: str
-    usage: str
     arguments: tuple[Argument, ...]
     subcommands: tuple[tuple[str, str], ...]
 
@@ -86,8 +85,7 @@ def _command(
     found = (action for action in parser._actions if not isinstance(action, argparse._SubParsersAction))
     arguments = tuple(_argument(action) for action in found if action.help != argparse.SUPPRESS)
     description = " ".join((parser.description or "").split())
-    usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
-    return CommandHelp(words, help_, description, usage, arguments, subcommands)
+    return CommandHelp(words, help_, description, arguments, subcommands)
 
 
 def _argument(action: argparse.Action) -> Argument:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from aileron_tui.cli.command_table import Argument, CommandHelp
+from aileron_tui.cli.commands.completion.command_table import Argument, CommandHelp
 
 Table = tuple[CommandHelp, ...]
 

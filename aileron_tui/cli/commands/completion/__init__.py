@@ -16,8 +16,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0."""
-    from aileron_tui.cli.command_table import read_table  # noqa: PLC0415  # loads every command
-    from aileron_tui.cli.completion_scripts import script  # noqa: PLC0415
+    from aileron_tui.cli.commands.completion.command_table import read_table  # noqa: PLC0415  # loads every command
+    from aileron_tui.cli.commands.completion.shell_scripts import script  # noqa: PLC0415
 
     sys.stdout.write(script(options.shell, read_table()))
     return OK
