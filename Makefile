@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help skeletons demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests http-api api lock clean
+.PHONY: help skeletons demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -133,6 +133,9 @@ configuration: $(READY) ## write docs/configuration.md from the definitions of t
 
 manifests: $(READY) ## write docs/manifests.md from the corpus of manifests
 	@$(BIN)/python -m tools.manifests
+
+manual: $(READY) ## write the manual page from the parsers of the commands
+	@$(BIN)/python -m tools.manpage
 
 http-api: $(READY) ## write docs/http-api.md from the routes of the gate
 	@$(BIN)/python -m tools.http_api

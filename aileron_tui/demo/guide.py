@@ -96,8 +96,8 @@ class DemoGuide:
             ended = (request for request in board.requests.values() if not request.state.decidable)
             if not lesson.ends_with_rule and any(_is_about(lesson, request) for request in ended):
                 self._done.add(lesson)
-        if shown and shown.fetching and (words := self._compiling()):
-            return GuideLine(_COMPILING, f"The preview follows. {words}.", f"{_COMPILING}…")
+        if shown and shown.fetching and (progress := self._compiling()):
+            return GuideLine(_COMPILING, f"The preview follows. {progress}.", f"{_COMPILING}…")
         left = [lesson for lesson in LESSONS if lesson not in self._done]
         if not left:
             return FINISHED

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from aileron_tui.console.answer_flow import AnswerFlow
+from aileron_tui.console.guide import Guide
 from aileron_tui.console.port import BatchChecks
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.decision import Verdict
@@ -98,6 +99,7 @@ class FakePort:
         self.shown_key = ""
         self.is_locked = False
         self.log_lines: Callable[[], Sequence[str]] | None = None
+        self.guide: Guide | None = None
         self.statuses: Mapping[str, Any] = {}
         self.source_events: Any = None
         self.connected: FakeSource | None = FakeSource()

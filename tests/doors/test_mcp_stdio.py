@@ -241,5 +241,5 @@ def test_without_the_sdk_the_command_says_how_to_install_it(
 ) -> None:
     monkeypatch.setattr("aileron_tui.cli.commands.mcp.find_spec", lambda _: None)
     assert cli.main(["mcp"]) == 1
-    assert "pip install '.[mcp]'" in capsys.readouterr().err
+    assert "pip install 'aileron-tui[mcp]'" in capsys.readouterr().err
     assert f'mcp = ["{SDK}"]' in (Path(__file__).parents[2] / "pyproject.toml").read_text()

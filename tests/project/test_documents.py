@@ -55,6 +55,7 @@ RUN: dict[str, int | str] = {
     "aileron-tui pin . --check": 1,
     "aileron-tui pin . --sign publisher.pem --pack dist": 1,
     "aileron-tui --help": 0,
+    "aileron-tui completion bash": 0,
     "aileron-tui": NO_TERMINAL,
     "aileron-tui --url http://127.0.0.1:54321 --token-file ~/.aileron/builder.token": NO_TERMINAL,
     "aileron-tui agent add laptop-claude": NO_TERMINAL,

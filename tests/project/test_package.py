@@ -1,6 +1,7 @@
 """The wheel, installed in a new environment, works from any folder."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -49,7 +50,20 @@ def test_the_wheel_runs_in_a_new_environment(wheel: Path, tmp_path: Path) -> Non
 
     assert run(command, "--version") == f"aileron-tui {__version__}\n"
     assert run(str(python), "-m", "aileron_tui", "--version") == f"aileron-tui {__version__}\n"
+    assert (environment / "share" / "man" / "man1" / "aileron-tui.1").read_text().startswith(".TH AILERON")
     report = json.loads(run(command, "lint", "--json"))
     assert report["files"] > 10
     assert report["findings"] == []
     assert "connector/main.go" in json.loads(run(command, "new", "connector", "notes", "--json"))["files"]
+    for words, extra in {("mcp",): "mcp", ("doctor",): "page", ("doctor", "--json"): "notifications"}.items():
+        home = {"AILERON_TUI_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+        done = subprocess.run(
+            [command, *words],
+            cwd=tmp_path,
+            env=home,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert f"aileron-tui[{extra}]" in " ".join((done.stdout + done.stderr).split()), "a missing extra says its name"

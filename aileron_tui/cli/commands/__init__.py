@@ -30,4 +30,5 @@ COMMANDS = {
     "pin": "set the pins of actions, and sign and pack a release",
     "lint": "check manifests of actions, connectors and suites, and policies",
     "doctor": "check the setup and suggest fixes",
+    "completion": "print the completion script for bash, zsh or fish",
 }

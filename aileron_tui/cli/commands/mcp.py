@@ -15,7 +15,7 @@ LONGEST_HOLD: Final = 86_400
 
 SDK: Final = "mcp==2.3.0"
 
-_INSTALL: Final = f"Install aileron-tui with its extra: `pip install '.[mcp]'`, or add `{SDK}` to its environment."
+_INSTALL: Final = f"Install the mcp extra: `pip install 'aileron-tui[mcp]'`, or add `{SDK}` to its environment."
 BY_HAND: Final = (
     "This is an MCP server, which an MCP client starts: it expects messages on standard input. ctrl+d ends it.\n"
 )
