@@ -47,6 +47,12 @@ class InstalledPackages:
         """Whether any package that is installed has an action, even if it cannot be used."""
         return any(package.known.grant.actions for package in self.packages)
 
+    @property
+    def usable_connectors(self) -> frozenset[str]:
+        """The hashes of all connectors whose files are as they were approved."""
+        grants = [package.known.grant for package in self.packages if package.content]
+        return frozenset(connector.hash for grant in grants for connector in grant.connectors)
+
 
 @dataclass(frozen=True, slots=True)
 class InstalledContent:

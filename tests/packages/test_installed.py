@@ -17,7 +17,8 @@ from aileron_tui.core.package_grant import PackageGrant, content_hash
 from aileron_tui.ledger.errors import LedgerUnusable
 from aileron_tui.packages import store as store_module
 from aileron_tui.packages.installed import InstalledPackages
-from aileron_tui.packages.proposal import Proposal, ProposalRefused
+from aileron_tui.packages.offer import read_offer
+from aileron_tui.packages.proposal import Proposal, ProposalRefused, propose
 from aileron_tui.packages.store import StoreError
 from aileron_tui.sandbox.connector_package import PackageError
 from aileron_tui.signing.envelope import sign
@@ -114,8 +115,10 @@ def test_changed_bytes_are_refused_and_can_be_restored(
     home: PackageHome, first: Path, spoil: Callable[[PackageHome], None], why: str
 ) -> None:
     proposals = home.add(first)
+    assert home.installed().usable_connectors == {made_release(FIRST).hash}
     spoil(home)
     assert why in only(home.installed())[1]
+    assert not home.installed().usable_connectors, "a suite would not download it again"
     content = home.content()
     assert not content.bundle.actions
     assert not content.connectors
@@ -375,6 +378,17 @@ def test_a_file_with_errors_is_left_out_and_named(home: PackageHome, first: Path
     (proposal,) = home.proposals(first)
     assert {action.name for action in proposal.grant.actions} == set(ACTIONS)
     assert any("broken.md" in finding.file for finding in proposal.skipped)
+
+
+def test_a_connector_that_is_not_downloaded_again_stays_in_its_package(home: PackageHome, first: Path) -> None:
+    home.add(first)
+    whole = read_offer(str(first))
+    newer = tuple(each for each in whole.actions if each.action.name != "list-drafts")
+    offer = replace(whole, connectors=(), actions=newer)  # as a suite at an address, whose connector is present
+    (proposal,) = propose([("mail", offer)], home.installed(), home.keyring)
+    assert proposal.grant.connectors == only(home.installed())[0].connectors
+    home.install([proposal])
+    assert set(home.content().bundle.actions) == set(ACTIONS) - {"list-drafts"}
 
 
 def test_what_is_the_same_needs_no_consent(home: PackageHome, first: Path, tmp_path: Path) -> None:
