@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
+from shlex import quote
 from typing import Final
 
 from aileron_tui.core.action import Action, read_action
@@ -190,9 +191,8 @@ def _check_requirements(proposals: Sequence[Proposal], others: Iterable[Installe
             for needed in action.requires if action else ():
                 found = present.get(needed.name)
                 if found is None:
-                    hint = (
-                        f"Add it first: `aileron-tui add {needed.name}@{needed.version}`, or name its file or folder."
-                    )
+                    reference = quote(f"{needed.name}@{needed.version}")
+                    hint = f"Add it first: `aileron-tui add {reference}`, or name its file or folder."
                     detail = f"it needs {needed.name} {needed.version}"
                     raise ProposalRefused(f"the connector of {granted.name} is not installed", detail, hint)
                 if found.hash != needed.hash.lower():

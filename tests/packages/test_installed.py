@@ -33,6 +33,7 @@ from tests.packages.made_packages import (
     SECOND,
     STRANGER,
     MadeFrom,
+    archive,
     keyring,
     made_release,
 )
@@ -371,6 +372,19 @@ def test_an_unknown_publisher_is_said(tmp_path: Path, first: Path) -> None:
     home = PackageHome(tmp_path / "data", keyring(authority="github://somebody/else"))
     (proposal,) = home.proposals(first)
     assert proposal.grant.connectors[0].publisher == "unknown publisher"
+
+
+def test_a_command_in_a_hint_is_safe_to_copy(home: PackageHome, tmp_path: Path) -> None:
+    source = made_release(FIRST).write_bundle(tmp_path / "mail;touch $HOME")
+    home.add(source)
+    next(home.store.root.glob("sha256/*/actions/send-draft.md")).unlink()
+    assert f"`aileron-tui add '{source}'`" in home.installed().packages[0].fix
+    name = b"github://example/x;touch${IFS}pwned"
+    action = made_release(FIRST).actions["list-drafts"].replace(AUTHORITY.encode() + b'"', name + b'"')
+    (tmp_path / "a.tar.gz").write_bytes(archive({"action.md": action.replace(b'"list-drafts"', b'"hostile"')}))
+    with pytest.raises(ProposalRefused) as refused:
+        home.proposals(tmp_path / "a.tar.gz")
+    assert f"`aileron-tui add '{name.decode()}@{FIRST}'`" in refused.value.hint
 
 
 def test_a_file_with_errors_is_left_out_and_named(home: PackageHome, first: Path) -> None:
