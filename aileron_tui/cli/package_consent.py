@@ -52,11 +52,11 @@ def _recorded_publishers() -> TrustedPublishers:
 
 def offered(source: str, options: argparse.Namespace, known: InstalledPackages) -> PackageOffer:
     """What a source offers; says what is being read."""
-    present = {connector.hash for package in known.packages for connector in package.known.grant.connectors}
     write(sys.stderr, f"Reading {inline(source)}")
     progress = _Progress()
+    rules = OfferRules(DownloadRules(options.follow_redirects), progress, known.usable_connectors)
     try:
-        return read_offer(source, OfferRules(DownloadRules(options.follow_redirects), progress, present))
+        return read_offer(source, rules)
     finally:
         progress.end()
 

@@ -5,6 +5,7 @@ They are read where they are. Nothing in them is used until it was added: what c
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from aileron_tui.core.package_grant import file_hash
@@ -46,7 +47,8 @@ class FoundSource:
         """What to do about it."""
         if self.problem:
             return self.hint or "Check the folder."
-        return f"Look at it and approve it with `aileron-tui add {self.folder}`." if self.new else ""
+        add = f"aileron-tui add {quote(str(self.folder))}"
+        return f"Look at it and approve it with `{add}`." if self.new else ""
 
 
 def found_sources(folders: Iterable[Path], home: Path, installed: InstalledPackages) -> tuple[FoundSource, ...]:
@@ -80,6 +82,8 @@ def unknown_names(names: Iterable[str], known: Collection[str]) -> tuple[str, ..
 
 
 def _found(folder: Path, what: str, installed: InstalledPackages) -> FoundSource:
+    if not folder.is_dir():  # a suite would be downloaded
+        return FoundSource(folder, what, problem="there is no such folder")
     try:
         offer = read_offer(str(folder))
     except PackageError as error:

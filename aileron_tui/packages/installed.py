@@ -6,6 +6,7 @@ missing could be the one that gates an op.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from shlex import quote
 
 from aileron_tui.core.action import Action, read_action
 from aileron_tui.core.bundle import Bundle, BundledConnector, check_bundle
@@ -46,6 +47,12 @@ class InstalledPackages:
     def has_actions(self) -> bool:
         """Whether any package that is installed has an action, even if it cannot be used."""
         return any(package.known.grant.actions for package in self.packages)
+
+    @property
+    def usable_connectors(self) -> frozenset[str]:
+        """The hashes of all connectors whose files are as they were approved."""
+        grants = [package.known.grant for package in self.packages if package.content]
+        return frozenset(connector.hash for grant in grants for connector in grant.connectors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ def _read(store: PackageStore, known: KnownPackage) -> InstalledPackage:
         content = store.read(grant)
     except StoreError as error:
         return InstalledPackage(known, None, f"{error.title}: {error.detail}", error.hint)
-    fix = f"Install it again with `aileron-tui add {grant.source}`."
+    fix = f"Install it again with `aileron-tui add {quote(grant.source)}`."
     for connector, package in zip(grant.connectors, content.connectors, strict=True):
         if why := _connector_problem(connector, package):
             return InstalledPackage(known, None, f"the connector {connector.name} is refused: {why}", fix)

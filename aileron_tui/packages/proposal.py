@@ -1,8 +1,9 @@
 """Proposals: what a source offers, compared with what is installed. They are what the operator is asked about."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
+from shlex import quote
 from typing import Final
 
 from aileron_tui.core.action import Action, read_action
@@ -21,7 +22,7 @@ from aileron_tui.core.package_grant import (
 )
 from aileron_tui.core.values import dataclass
 from aileron_tui.packages.installed import InstalledPackage, InstalledPackages
-from aileron_tui.packages.offer import PackageOffer
+from aileron_tui.packages.offer import OfferedConnector, PackageOffer
 from aileron_tui.packages.publishers import action_publisher, connector_publisher
 from aileron_tui.packages.store import PackageContent, StoredAction
 from aileron_tui.sandbox.connector_package import PublisherKeyring
@@ -95,6 +96,7 @@ def check_fit(proposals: Sequence[Proposal], installed: InstalledPackages) -> tu
 def _proposal(
     name: str, offer: PackageOffer, known: Mapping[str, InstalledPackage], keyring: PublisherKeyring
 ) -> Proposal:
+    offer = replace(offer, connectors=(*offer.connectors, *_kept(offer, known.get(name))))
     connectors = tuple(
         connector_grant(
             offered.connector,
@@ -129,6 +131,17 @@ def _proposal(
     skipped = tuple(finding for finding in offer.findings if finding.severity is Severity.ERROR)
     intents = {offered.action.name: offered.action.intent for offered in offer.actions}
     return Proposal(grant, content, before, offer.suite.description if offer.suite else "", intents, skipped)
+
+
+def _kept(offer: PackageOffer, before: InstalledPackage | None) -> Iterator[OfferedConnector]:
+    """The connectors of the installed version that the offer needs and leaves out, because they were present."""
+    if before is None or before.content is None:
+        return
+    missing = {requirement.hash.lower() for requirement in offer.missing}
+    for granted, package in zip(before.known.grant.connectors, before.content.connectors, strict=True):
+        connector = read_connector(package.manifest, granted.name).value
+        if connector and granted.hash in missing:
+            yield OfferedConnector(package, connector, granted.hash)
 
 
 def _name(offer: PackageOffer) -> str:
@@ -178,9 +191,8 @@ def _check_requirements(proposals: Sequence[Proposal], others: Iterable[Installe
             for needed in action.requires if action else ():
                 found = present.get(needed.name)
                 if found is None:
-                    hint = (
-                        f"Add it first: `aileron-tui add {needed.name}@{needed.version}`, or name its file or folder."
-                    )
+                    reference = quote(f"{needed.name}@{needed.version}")
+                    hint = f"Add it first: `aileron-tui add {reference}`, or name its file or folder."
                     detail = f"it needs {needed.name} {needed.version}"
                     for finding in proposal.skipped[:1]:
                         detail, hint = f"{detail}; {finding.file} cannot be used: {finding.message}", finding.fix

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import field
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
@@ -175,7 +176,8 @@ def _read(file: Path, grant: PackageGrant, limit: int = 0) -> bytes:
 
 
 def _damaged(grant: PackageGrant, why: str) -> StoreError:
-    hint = f"Restore it with `aileron-tui add {grant.source}`, or remove it with `aileron-tui remove {grant.name}`."
+    add, remove = f"aileron-tui add {quote(grant.source)}", f"aileron-tui remove {grant.name}"
+    hint = f"Restore it with `{add}`, or remove it with `{remove}`."
     return StoreError(f"the package {grant.name} cannot be used", why, hint)
 
 

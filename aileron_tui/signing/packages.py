@@ -59,11 +59,12 @@ class KnownPackage:
 
 
 class Packages(dict[str, KnownPackage]):
-    """Installed packages by name. `invalid` has what is wrong with the entries that were ignored."""
+    """Installed packages by name. `invalid` has what is wrong with the entries that were `ignored`, by number."""
 
     def __init__(self) -> None:
         super().__init__()
         self.invalid: list[str] = []
+        self.ignored: set[int] = set()
         self._hashes: dict[str, str] = {}
         self._used: set[str] = set()
 
@@ -80,6 +81,7 @@ class Packages(dict[str, KnownPackage]):
                 packages.learn(entry, approvers, lambda head, seq: recent(ledger, head, seq))
             except PackageFault as error:
                 packages.invalid.append(f"entry {entry.seq}: {error}")
+                packages.ignored.add(entry.seq)
         for name, known in packages.items():
             if time := revoked.get(known.signer):
                 about = (known.grant, known.seq, known.approved, known.approved_by, known.signer)

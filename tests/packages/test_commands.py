@@ -22,12 +22,20 @@ import pytest
 from aileron_tui.cli import main
 from aileron_tui.cli.exit_codes import DENIED, FAILED, INTERRUPTED, NOT_FOUND, OK
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.package_change import added
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.demo.sample_service import MAIL_CREDENTIAL, SampleService
 from aileron_tui.ledger.open_store import open_ledger, open_reader
+from aileron_tui.packages.installed import InstalledPackages
 from aileron_tui.packages.keyring_file import add_key
+from aileron_tui.packages.offer import read_offer
+from aileron_tui.packages.proposal import propose
+from aileron_tui.sandbox.connector_package import PublisherKeyring
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.public_key import PublicKey
+from aileron_tui.surface import package_changes
 from aileron_tui.surface.publisher_changes import trust_publisher
 from tests.compiled import shared_cache
 from tests.packages.https_server import HttpsServer, https_server, make_authority
@@ -145,6 +153,17 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shared_cache(tmp_path_factory)
 
 
+def wait_for_prompts(home: CommandHome, request: str) -> list[Any]:
+    """Why the prompt of a request was made again, once it was."""
+    end = time.monotonic() + 60
+    while True:
+        with open_reader(home.folder / "data" / "ledger.db") as reader:
+            changes = [entry.body for entry in reader.of_request(request) if entry.kind == EntryKind.CONFIG_CHANGED]
+        if changes or time.monotonic() > end:
+            return [body["change"] for body in changes]
+        time.sleep(0.1)
+
+
 def wait_for_actions(home: CommandHome, wanted: set[str]) -> None:
     """Waits until the gate has these actions."""
     place = json.loads((home.folder / "data" / "gate.json").read_text())
@@ -233,9 +252,7 @@ def _follow(home: CommandHome, service: SampleService) -> None:
     update.approve()
     assert update.end() == OK
     wait_for_actions(home, {*ACTIONS, NEW_ACTION})
-    with open_reader(home.folder / "data" / "ledger.db") as reader:
-        changes = [entry.body for entry in reader.of_request(waiting) if entry.kind == EntryKind.CONFIG_CHANGED]
-    assert [body["change"] for body in changes] == ["the manifests were reloaded, so the prompt was made again"]
+    assert wait_for_prompts(home, waiting) == ["the manifests were reloaded, so the prompt was made again"]
 
     notes = built_repository(home.folder / "notes")
     assert home.command("pin", str(notes)).returncode == OK
@@ -318,9 +335,7 @@ def test_nothing_changes_after_ctrl_c_and_in_a_window_of_40_columns(tmp_path: Pa
         assert "[A]pprove" in shown
         terminal.type("\x03")
         assert terminal.end() == INTERRUPTED
-        assert f"! Nobody confirmed the key of {AUTHORITY}" in "".join(terminal.screen.split("\n      ")).replace(
-            "\n", " "
-        )
+        assert f"! Nobody confirmed the key of {AUTHORITY}" in terminal.screen.replace("\n      ", "")
         assert max(map(len, terminal.screen.splitlines())) <= 40 + len("\x1b[?2004h")
         assert home.json("installed") == {"packages": [], "invalid": [], "not_used": []}
         assert home.json("installed", "--history")["changes"] == []
@@ -345,6 +360,34 @@ def test_only_a_person_at_a_terminal_can_consent(capsys: pytest.CaptureFixture[s
 def test_nothing_installed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["installed"]) == OK
     assert "nothing is installed" in capsys.readouterr().out
+
+
+def test_a_forged_consent_is_not_said_to_be_one(
+    here: CommandHome, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger, stranger = here.folder / "data" / "ledger.db", key_store.for_this_run("stranger")
+    source = made_release(FIRST).write_bundle(tmp_path / "source")
+    proposals = propose([("", read_offer(str(source)))], InstalledPackages(), PublisherKeyring())
+    with open_ledger(ledger, role="test") as opened:
+        change = added((proposals[0].grant,), opened.head.hash, timestamp(utc_now()))
+        opened.append(EntryKind.PACKAGE_ADDED, change.body(sign(change, stranger).fields()))
+    assert main(["installed", "--history"]) == OK
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "approved mail 1.0.0 (entry 3) ! It is not valid, so it changed nothing." in printed
+    assert main(["installed"]) == FAILED
+    assert "no approver signed" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_publisher_who_is_trusted_later_is_no_problem(here: CommandHome, tmp_path: Path) -> None:
+    source = made_release(FIRST).write_bundle(tmp_path / "source")
+    proposals = propose([("", read_offer(str(source)))], InstalledPackages(), PublisherKeyring())
+    assert proposals[0].grant.connectors[0].publisher == "unknown publisher"
+    with key_store.unlock(here.folder / "keys", "default", bytearray(PASSPHRASE.encode())) as key:
+        package_changes.install(here.folder / "data" / "ledger.db", proposals, key)
+    assert main(["installed"]) == OK
+    (here.folder / "keyring.json").unlink()
+    add_key(here.folder / "keyring.json", AUTHORITY, raw_public(STRANGER))
+    assert main(["installed"]) == FAILED, "its signature is wrong now"
 
 
 def test_what_was_found_but_not_approved_is_said(

@@ -50,8 +50,20 @@ def test_folders_of_the_configuration_are_found(tmp_path: Path) -> None:
     folder = made_release().write_repository(tmp_path / "repo")
     found, missing = found_sources((folder, tmp_path / "missing"), tmp_path / "no-home", NOTHING)
     assert set(found.new) == {AUTHORITY, *ACTIONS}
-    assert missing.words == f"the folder {tmp_path / 'missing'} cannot be read: there is no such file or folder"
+    assert missing.words == f"the folder {tmp_path / 'missing'} cannot be read: there is no such folder"
     assert missing.fix
+
+
+def test_nothing_is_downloaded_to_find_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = made_release().write_repository(tmp_path / "repo")
+    suite = folder / "suite.toml"
+    suite.write_text('name = "n"\ndescription = "d"\nactions = ["github://example/repo/actions/x@1.0.0"]\n')
+    asked: list[str] = []
+    monkeypatch.setattr("aileron_tui.packages.offer.download", lambda address, *_: asked.append(address))
+    found, file = found_sources((folder, suite), tmp_path / "no-home", NOTHING)
+    assert AUTHORITY in found.new
+    assert file.problem == "there is no such folder"
+    assert not asked
 
 
 def test_only_the_version_that_is_pinned_is_read_from_the_store(aileron: Path) -> None:

@@ -17,7 +17,8 @@ from aileron_tui.core.package_grant import PackageGrant, content_hash
 from aileron_tui.ledger.errors import LedgerUnusable
 from aileron_tui.packages import store as store_module
 from aileron_tui.packages.installed import InstalledPackages
-from aileron_tui.packages.proposal import Proposal, ProposalRefused
+from aileron_tui.packages.offer import read_offer
+from aileron_tui.packages.proposal import Proposal, ProposalRefused, propose
 from aileron_tui.packages.store import StoreError
 from aileron_tui.sandbox.connector_package import PackageError
 from aileron_tui.signing.envelope import sign
@@ -32,6 +33,7 @@ from tests.packages.made_packages import (
     SECOND,
     STRANGER,
     MadeFrom,
+    archive,
     keyring,
     made_release,
 )
@@ -114,8 +116,10 @@ def test_changed_bytes_are_refused_and_can_be_restored(
     home: PackageHome, first: Path, spoil: Callable[[PackageHome], None], why: str
 ) -> None:
     proposals = home.add(first)
+    assert home.installed().usable_connectors == {made_release(FIRST).hash}
     spoil(home)
     assert why in only(home.installed())[1]
+    assert not home.installed().usable_connectors, "a suite would not download it again"
     content = home.content()
     assert not content.bundle.actions
     assert not content.connectors
@@ -370,11 +374,35 @@ def test_an_unknown_publisher_is_said(tmp_path: Path, first: Path) -> None:
     assert proposal.grant.connectors[0].publisher == "unknown publisher"
 
 
+def test_a_command_in_a_hint_is_safe_to_copy(home: PackageHome, tmp_path: Path) -> None:
+    source = made_release(FIRST).write_bundle(tmp_path / "mail;touch $HOME")
+    home.add(source)
+    next(home.store.root.glob("sha256/*/actions/send-draft.md")).unlink()
+    assert f"`aileron-tui add '{source}'`" in home.installed().packages[0].fix
+    name = b"github://example/x;touch${IFS}pwned"
+    action = made_release(FIRST).actions["list-drafts"].replace(AUTHORITY.encode() + b'"', name + b'"')
+    (tmp_path / "a.tar.gz").write_bytes(archive({"action.md": action.replace(b'"list-drafts"', b'"hostile"')}))
+    with pytest.raises(ProposalRefused) as refused:
+        home.proposals(tmp_path / "a.tar.gz")
+    assert f"`aileron-tui add '{name.decode()}@{FIRST}'`" in refused.value.hint
+
+
 def test_a_file_with_errors_is_left_out_and_named(home: PackageHome, first: Path) -> None:
     (first / "actions" / "broken.md").write_text("+++\nname = 1\n+++\n")
     (proposal,) = home.proposals(first)
     assert {action.name for action in proposal.grant.actions} == set(ACTIONS)
     assert any("broken.md" in finding.file for finding in proposal.skipped)
+
+
+def test_a_connector_that_is_not_downloaded_again_stays_in_its_package(home: PackageHome, first: Path) -> None:
+    home.add(first)
+    whole = read_offer(str(first))
+    newer = tuple(each for each in whole.actions if each.action.name != "list-drafts")
+    offer = replace(whole, connectors=(), actions=newer)  # as a suite at an address, whose connector is present
+    (proposal,) = propose([("mail", offer)], home.installed(), home.keyring)
+    assert proposal.grant.connectors == only(home.installed())[0].connectors
+    home.install([proposal])
+    assert set(home.content().bundle.actions) == set(ACTIONS) - {"list-drafts"}
 
 
 def test_what_is_the_same_needs_no_consent(home: PackageHome, first: Path, tmp_path: Path) -> None:

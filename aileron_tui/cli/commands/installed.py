@@ -1,7 +1,7 @@
 """List the installed packages, what they may do, and who approved that."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from aileron_tui.cli import package_consent
 from aileron_tui.cli.exit_codes import FAILED, OK
@@ -19,7 +19,9 @@ from aileron_tui.files.paths import paths
 from aileron_tui.packages.found_sources import found_sources
 from aileron_tui.packages.installed import InstalledPackage, InstalledPackages, installed_content
 from aileron_tui.packages.publishers import connector_publisher
+from aileron_tui.packages.store import SIGNED
 from aileron_tui.sandbox.connector_package import PackageError, PublisherKeyring, load_keyring
+from aileron_tui.signing.packages import Packages
 from aileron_tui.surface.local_ledgers import gate_ledger
 
 _CHANGES = {
@@ -83,7 +85,7 @@ def _described(package: InstalledPackage, keyring: PublisherKeyring, problems: l
 
 
 def _changed_trust(package: InstalledPackage, index: int, keyring: PublisherKeyring) -> str:
-    """What is said about the publisher of a connector now, if it differs from what was approved."""
+    """What is said about the publisher of a connector now, if that is less than what was approved."""
     granted = package.known.grant.connectors[index]
     if package.content is None:
         return ""
@@ -95,7 +97,9 @@ def _changed_trust(package: InstalledPackage, index: int, keyring: PublisherKeyr
         words = connector_publisher(content, connector, keyring).words
     except PackageError as error:
         return f"{error.title}: {error.detail}"
-    return "" if words == granted.publisher else f"the publisher is {words} now; {granted.publisher} was approved"
+    if words == granted.publisher or not granted.publisher.startswith(SIGNED):
+        return ""
+    return f"the publisher is {words} now; {granted.publisher} was approved"
 
 
 def _lines(package: InstalledPackage, row: JsonObject) -> Iterator[str]:
@@ -124,7 +128,8 @@ def _connector_lines(connector: ConnectorGrant) -> Iterator[str]:
 
 def _print_history(*, as_json: bool) -> None:
     with local_reader(gate_ledger(), indexed=True) as reader:
-        rows = [_change(entry) for entry in reader.package_changes()] if reader else []
+        ignored = Packages.of(reader).ignored if reader else set()
+        rows = [_change(entry, ignored) for entry in reader.package_changes()] if reader else []
     if as_json:
         print_json({"changes": [*rows]})
         return
@@ -133,16 +138,18 @@ def _print_history(*, as_json: bool) -> None:
     for row in rows:
         items = row["packages"] if isinstance(row["packages"], list) else []
         names = ", ".join(inline(_name(item)) for item in items)
-        print_lines(f"{_minute(str(row['time']))}  {row['change']}  {names}  (entry {row['entry']})")
+        mark = "" if row["valid"] else "  ! It is not valid, so it changed nothing."
+        print_lines(f"{_minute(str(row['time']))}  {row['change']}  {names}  (entry {row['entry']}){mark}")
 
 
-def _change(entry: Entry) -> JsonObject:
+def _change(entry: Entry, ignored: Collection[int]) -> JsonObject:
     packages = entry.body.get("packages")
     return {
         "entry": entry.seq,
         "time": entry.time,
         "change": _CHANGES[EntryKind(entry.kind)],
         "packages": packages if isinstance(packages, list) else [],
+        "valid": entry.seq not in ignored,
     }
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from shlex import quote
 
 from aileron_tui.cli.exit_codes import FAILED, OK, USAGE
 from aileron_tui.cli.output import print_json, print_lines, write_error
@@ -87,7 +88,7 @@ def _print(
         print_lines(f"{inline(str(action.file))}: {state}", *(f"  ! {inline(each)}" for each in action.warnings))
     print_lines(*(f"wrote {inline(str(path))}" for path in written))
     if options.check and any(action.changed for action in actions):
-        print_lines(f"  Set the pins with `aileron-tui pin {inline(str(options.folder))}`.")
+        print_lines(f"  Set the pins with `aileron-tui pin {quote(inline(str(options.folder)))}`.")
 
 
 def _document(

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from shlex import quote
 
 from aileron_tui.cli import confirmation
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK, USAGE
@@ -207,7 +208,7 @@ def _state_words(row: dict[str, Json]) -> str:
             when = str(row["trusted_at"])[:16].replace("T", " ")
             return f"trusted {when} UTC by the key {inline(str(row['trusted_by']))}"
         case "unsigned":
-            command = f"aileron-tui trust {publisher} {row['key']}"
+            command = f"aileron-tui trust {quote(publisher)} {row['key']}"
             return f"! In the keyring, but nobody signed for it here. If you trust it, run `{command}`."
         case _:
             return "! Trusted once, but no longer in the keyring: somebody removed it there."
