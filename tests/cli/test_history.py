@@ -310,6 +310,16 @@ def test_an_export_goes_out_and_verifies_elsewhere(
     assert "cannot write the export" not in out.read_text()
 
 
+def test_an_export_for_other_systems_is_ascii(ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "events.jsonl"
+    said(capsys, "export", "--format", "ocsf", "--output", str(out))
+    events = [json.loads(line) for line in out.read_text(encoding="ascii").splitlines()]
+    assert [event["metadata"]["sequence"] for event in events] == list(range(1, 15))
+    assert [event["api"]["operation"] for event in events if "api" in event][-2:] == ["move-file", "send-draft"]
+    assert {event["status"] for event in events} == {"Success", "Failure"}
+    said(capsys, "export", "--format", "ocsf", "--agent", "claude", code=1)
+
+
 def test_an_export_to_a_pipe_is_the_same(
     ledger: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -69,5 +69,6 @@ def test_a_restoration_needs_a_terminal_and_a_backup(
     assert cli.main(["history", "restore", str(out)]) == FAILED
     assert "restoring a ledger needs a terminal" in capsys.readouterr().err
     (tmp_path / "export.jsonl").write_text("{}")
-    assert cli.main(["history", "restore", str(tmp_path / "export.jsonl")]) == FAILED
-    assert "An export cannot be restored" in capsys.readouterr().err
+    code, screen = on_a_terminal(home, ["history", "restore", str(tmp_path / "export.jsonl")], [])
+    assert code == FAILED
+    assert "An export cannot be restored" in screen

@@ -105,6 +105,14 @@ RUN: dict[str, int | str] = {
     "aileron-tui history --source here": 1,  # there is no such source in an empty home
     "aileron-tui history head": 0,
     "aileron-tui history verify": 0,
+    "aileron-tui history verify --all": 0,
+    f"aileron-tui history verify --against 1042:sha256:{'2c26b46b68ffc68ff99b453c1d304134' * 2}": 1,  # an empty ledger
+    "aileron-tui history backup ledger-2026-05.db": 1,  # there is nothing to back up or export
+    "aileron-tui history export --output ledger.jsonl": 1,
+    "aileron-tui history export --format csv --since 30d --output requests.csv": 1,
+    "aileron-tui history export --format ocsf --output events.jsonl": 1,
+    "aileron-tui history restore ledger-2026-05.db": NO_TERMINAL,
+    "aileron-tui history set-aside": 0,
     "aileron-tui key init": 0,
     "aileron-tui key security-key add --name blue": NO_TERMINAL,
     "aileron-tui key security-key add --name laptop --page": NO_TERMINAL,

@@ -62,9 +62,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     restore.add_argument("file", metavar="FILE", help="a backup, or another ledger file")
     restore.add_argument("--key", metavar="NAME", help="your key to sign with; required if there are several")
     restore.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-    export = commands.add_parser("export", help="export the ledger as JSON lines, or the requests as CSV")
+    export = commands.add_parser("export", help="export the ledger as JSON lines or OCSF, or the requests as CSV")
     export.add_argument(
-        "--format", choices=("jsonl", "csv"), default="jsonl", help="default: jsonl, which can be verified"
+        "--format",
+        choices=("jsonl", "csv", "ocsf"),
+        default="jsonl",
+        help="default: jsonl, which can be verified; ocsf: events of OCSF 1.9, one per line",
     )
     export.add_argument("--output", metavar="FILE", help="a new file; default: standard output")
     _filters(export)

@@ -26,13 +26,13 @@ from aileron_tui.surface.local_ledgers import checkpoint_folder, gate_ledger
 def run(ledger: Path, options: argparse.Namespace) -> int:
     """Shows what will be in force, asks, and restores."""
     backup, here = Path(options.file), paths()
+    confirmation.check_terminal(load_config(here.config).policy, "restoring a ledger")
     if ledger != gate_ledger():
         hint = "A daemon has its own record. To keep this one, move it with `history set-aside`."
         raise LedgerError("only the gate's ledger can be restored", str(ledger), hint)
     if not is_ledger(backup):
         hint = "Give a file that `aileron-tui history backup` made. An export cannot be restored."
         raise LedgerError("not a backup of a ledger", str(backup), hint)
-    confirmation.check_terminal(load_config(here.config).policy, "restoring a ledger")
     protect_process()
     key_store.choose(here.keys, options.key)  # without a key, nobody needs to wait
     with (
