@@ -196,7 +196,8 @@ def _binding(value: Json, path: str) -> Binding:
     _check_names(texts["connector"], texts["account"], texts["kind"], path)
     if texts["store"] not in STORES:
         raise JsonError("not a place for secrets", f"{path}.store")
-    return Binding(**texts, **{name: _strings(fields[name], f"{path}.{name}") for name in _LISTS})
+    scopes, addresses = (_strings(fields[name], f"{path}.{name}") for name in _LISTS)
+    return Binding(scopes=scopes, addresses=addresses, **texts)  # type: ignore[arg-type]  # all other fields are texts
 
 
 def _check_names(connector: str, account: str, kind: str, path: str) -> None:
