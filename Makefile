@@ -129,7 +129,7 @@ api: .api/.ready ## call every route of a gate with generated input and compare 
 lock: $(READY) ## update requirements.lock and the lock files in tools
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
-	  --extra dev --extra mcp --extra notifications --extra page pyproject.toml -o requirements.lock
+	  --extra accounts --extra dev --extra mcp --extra notifications --extra page pyproject.toml -o requirements.lock
 	@echo 'schemathesis==4.32.0' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
 	  - -o tools/api.lock
