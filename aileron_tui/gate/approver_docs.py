@@ -33,7 +33,12 @@ _DECISION: Final[dict[str, JsonObject]] = {
     "edited_payload": mapping("The inputs that the operator changed."),
     "envelope": ref("Envelope"),
 }
-_SESSION: Final = record("token expires_at", token=text("The bearer token of the session."), expires_at=text())
+_SESSION: Final = record(
+    "token expires_at accounts",
+    token=text("The bearer token of the session."),
+    expires_at=text(),
+    accounts=choice("Whether an approver has to unlock the accounts of connectors.", "none", "locked", "unlocked"),
+)
 
 
 CHALLENGE: Final = RouteDocs(
