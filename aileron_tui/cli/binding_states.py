@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aileron_tui.accounts.binding_state import BindingState, binding_state
+from aileron_tui.accounts.binding_state import BindingState, StateName, binding_state
 from aileron_tui.accounts.secret_store import SecretStores
 from aileron_tui.core.binding_change import FILE
 from aileron_tui.core.values import dataclass
@@ -42,5 +42,22 @@ def listed_bindings(
         used = connectors.get(connector)
         insecure = open_keys[0].name if open_keys and known.binding.store == FILE else ""
         state = binding_state(known.binding, used.grant if used else None, stores.read)
+        if state.name is StateName.LOCKED:
+            state = _locked(state, able)
         found.append(ListedBinding(known, state, insecure))
     return found
+
+
+def _locked(state: BindingState, able: Sequence[StoredKey]) -> BindingState:
+    """What is known of a secret that is encrypted: whether the gate can use it, and who could unlock it."""
+    from aileron_tui.surface.account_unlocking import gate_accounts  # noqa: PLC0415  # loads an HTTP client
+
+    if not able:
+        fix = "Put the key that can back, or bind the account again after moving accounts.vault away."
+        return BindingState(StateName.FAILED, "no key on this machine can unlock it", fix)
+    match gate_accounts():
+        case "unlocked":
+            return BindingState(StateName.OK, "the running gate has unlocked it")
+        case "locked":
+            return BindingState(StateName.LOCKED, "the running gate cannot use it yet", state.fix)
+    return BindingState(StateName.LOCKED, "no gate is running", "It is unlocked when you open the console.")

@@ -57,6 +57,9 @@ def _lines(proposed: ProposedBinding) -> Iterator[str]:
     if before := proposed.before:
         yield f"! Replaces  what you bound as {inline(binding.account)} on {before.approved[:10]}, and its secret"
     yield f"  Kind      {inline(binding.kind)}: {_KINDS[binding.kind]}"
+    declared = used.connector.credential
+    if declared and declared.scope and declared.scope not in binding.scopes:
+        yield f"  In short  > {inline(declared.scope)}"
     if not binding.scopes:
         yield "  Scopes    none named: the account may allow everything"
     for scope in binding.scopes:
@@ -69,7 +72,7 @@ def _lines(proposed: ProposedBinding) -> Iterator[str]:
     yield ""
     yield from _sent_to(used)
     yield from _kept(proposed.place)
-    yield "  The connector itself never sees it."
+    yield "  The connector itself never sees the secret."
     yield ""
 
 
@@ -86,7 +89,7 @@ def _sent_to(used: ConnectorInUse) -> Iterator[str]:
 def _how(credential: Credential | None) -> str:
     if credential is None or credential.kind != "api_key":
         return ""
-    form = f' with the text "{inline(credential.format)}"' if credential.format else ""
+    form = f' with the text "{inline(credential.format)}"' if credential.format not in ("", "{key}") else ""
     return f"the header {inline(credential.header)}{form}" if credential.header else ""
 
 

@@ -7,6 +7,7 @@ from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NoGate
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.runtime.gate_discovery import discover_here
+from aileron_tui.runtime.viewer_client import ViewerClient
 from aileron_tui.signing.key_store import UnlockedKey
 
 
@@ -31,10 +32,11 @@ def unlock_gate(key: UnlockedKey, stores: SecretStores) -> str:
     return ""
 
 
-def gate_runs() -> bool:
-    """Whether there is a gate of this home."""
+def gate_accounts() -> str:
+    """What the running gate of this home says about its accounts: "none", "locked" or "unlocked"; "" if none runs."""
     try:
-        discover_here()
+        with ViewerClient(discover_here()) as client:
+            client.open()
+            return client.accounts
     except AileronError:
-        return False
-    return True
+        return ""

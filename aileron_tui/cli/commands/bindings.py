@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
     stores = SecretStores(here.data)
     bindings = bindings_here()
     unlocked = _unlock(options, stores) if options.unlock else ""
-    rows = listed_bindings(bindings, connectors_here(options.manifests), stores, vault_keys(stores, here.keys))
+    able = vault_keys(stores, here.keys)
+    rows = listed_bindings(bindings, connectors_here(options.manifests), stores, able)
     bad = bool(bindings.invalid) or any(row.state.name not in _GOOD for row in rows)
     if options.json:
         unlock: JsonObject = {"unlocked": not unlocked} if options.unlock else {}
@@ -74,14 +75,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _unlock(options: argparse.Namespace, stores: SecretStores) -> str:
     """Unlocks the encrypted file here and in the running gate. Returns why the gate could not be unlocked, or ""."""
-    from aileron_tui.surface.account_unlocking import gate_runs, unlock_gate  # noqa: PLC0415  # loads an HTTP client
+    from aileron_tui.surface.account_unlocking import gate_accounts, unlock_gate  # noqa: PLC0415  # loads an HTTP client
 
     if not stores.vault.exists:
         return "no secret is in the encrypted file, so there is nothing to unlock"
     name = able_key(stores, paths().keys, options.key).name
     with source_options.unlocked_key(name) as key:
         stores.vault.unlock(stores.vault.open_with(key))
-        if not gate_runs():
+        if not gate_accounts():
             return "no gate is running here"
         why = unlock_gate(key, stores)
     if not why and not options.json:
