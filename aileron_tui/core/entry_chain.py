@@ -147,6 +147,7 @@ class Damage(StrEnum):
     RULE = "the rule was changed without a valid signature, or it does not answer this request"
     PUBLISHER = "the trusted publishers were changed without a valid signature"
     PACKAGE = "the installed packages were changed without a valid signature, or the entry is not valid"
+    BINDING = "the accounts of connectors were changed without a valid signature, or the entry is not valid"
     REPEATED = "a request ran more than once, or without an approval"
     OTHER = "what ran is not what was approved"
     TOLD = "the daemon's report does not match the request"

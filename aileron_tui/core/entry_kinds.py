@@ -15,6 +15,7 @@ class EntryKind(StrEnum):
     `FELL_BACK` says that one more surface was alerted, and why. The first one is named in `SHOWN`, if there is such an
     entry.
     `PACKAGE_ADDED` has what a package may do, as an approver signed it; `PACKAGE_DECLINED` changes nothing.
+    `BINDING_MADE` says which account a connector uses, as an approver signed it; `BINDING_DECLINED` changes nothing.
     `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 
@@ -51,6 +52,9 @@ class EntryKind(StrEnum):
     PACKAGE_ADDED = "package.added"
     PACKAGE_REMOVED = "package.removed"
     PACKAGE_DECLINED = "package.declined"
+    BINDING_MADE = "binding.made"
+    BINDING_ENDED = "binding.ended"
+    BINDING_DECLINED = "binding.declined"
     LIMITED = "agent.limited"
     CONFIG_CHANGED = "config.changed"
     STARTED = "gate.started"
