@@ -4,6 +4,7 @@ A keyring cannot list what it has, so `accounts.keyring` in the data folder name
 is written there before its secret and removed after it.
 """
 
+import secrets
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Final, Protocol, TypeVar
 from aileron_tui.accounts.errors import KeyringFault, StoreFault
 from aileron_tui.accounts.file_lock import file_lock
 from aileron_tui.accounts.secret_document import SecretDocument
-from aileron_tui.core.binding_change import is_binding_id, new_binding_id
+from aileron_tui.core.binding_change import is_binding_id
 from aileron_tui.core.jsontext import JsonError, canonical, read
 from aileron_tui.files.private_files import read_private, write_private
 
@@ -21,6 +22,7 @@ SERVICE: Final = "aileron-tui"
 SECONDS: Final = 3.0
 """How long one call of the keyring may take."""
 
+_CHECK: Final = "check"
 _LIST_FILE: Final = "accounts.keyring"
 _NOT_SAFE: Final = ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt", "keyring.backends.chainer")
 _LEAST_PRIORITY: Final = 1.0  # what stores passwords in plain files says that it is less than recommended
@@ -54,9 +56,11 @@ class KeyringStore:
 
     def check(self) -> None:
         """Writes, reads and removes something, to see that the keyring works. Raises KeyringFault."""
-        ref = new_binding_id()
-        self.write(ref, SecretDocument({"kind": "check"}))
-        self.remove(ref)
+        value = secrets.token_hex(16)
+        self._call(lambda: self._find().set_password(SERVICE, _CHECK, value))
+        if self._call(lambda: self._find().get_password(SERVICE, _CHECK)) != value:
+            raise KeyringFault("the keyring does not return what was stored in it")
+        self._call(lambda: self._find().delete_password(SERVICE, _CHECK))
 
     def read(self, ref: str) -> SecretDocument | None:
         """The secret with this name, or None."""
@@ -67,6 +71,7 @@ class KeyringStore:
         """Stores a secret and reads it back. With `existing`, only in place of an earlier one."""
         if existing and ref not in self.refs():
             raise StoreFault("this account is no longer bound")
+        self._call(self._find)
         self._note(ref, present=True)
         text = document.encode().decode()
         self._call(lambda: self._find().set_password(SERVICE, ref, text))

@@ -100,13 +100,13 @@ def _everything(proposal: Proposal) -> Iterator[str]:
 
 def _connector_lines(connector: ConnectorGrant) -> Iterator[str]:
     yield f"Connector {inline(connector.name)} {inline(connector.version)}"
-    yield from _publisher_lines(connector.publisher)
+    yield from publisher_lines(connector.publisher)
     yield f"  Hash      {inline(connector.hash)}"
     if not connector.hosts:
         yield "  Hosts     none"
     for index, host in enumerate(connector.hosts):
         yield f"  {'Hosts     ' if not index else '          '}{inline(host)}"
-    yield from _host_warnings(connector.hosts)
+    yield from host_warnings(connector.hosts)
     credential = connector.credential
     if credential is None:
         yield "  Account   none"
@@ -118,14 +118,15 @@ def _connector_lines(connector: ConnectorGrant) -> Iterator[str]:
         yield f"  Signs in  {inline(address)}"
 
 
-def _host_warnings(hosts: Iterable[str]) -> Iterator[str]:
+def host_warnings(hosts: Iterable[str]) -> Iterator[str]:
     """What is suspicious about the names of hosts."""
     for host in hosts:
         for remark in about_host(host.rpartition(":")[0]):
             yield f"{' ' if remark.is_note else '!'} {inline(remark.text)}"
 
 
-def _publisher_lines(publisher: str) -> Iterator[str]:
+def publisher_lines(publisher: str) -> Iterator[str]:
+    """Who published a connector, and what that is worth."""
     if publisher.startswith(SIGNED):
         yield f"  Publisher {inline(publisher)}, which you trust"
         return
@@ -151,7 +152,7 @@ def _differences(diff: PackageDiff, proposal: Proposal) -> Iterator[str]:
             yield f"{mark} {inline(line)}"
     known = {host for connector in proposal.before.connectors for host in connector.hosts} if proposal.before else set()
     hosts = dict.fromkeys(host for connector in proposal.grant.connectors for host in connector.hosts)
-    yield from _host_warnings(host for host in hosts if host not in known)
+    yield from host_warnings(host for host in hosts if host not in known)
     for action in proposal.grant.actions:
         if action.name in new:
             yield f"  What {inline(action.name)} is for, in the words of its author:"

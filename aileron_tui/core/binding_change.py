@@ -197,7 +197,7 @@ def _binding(value: Json, path: str) -> Binding:
     if texts["store"] not in STORES:
         raise JsonError("not a place for secrets", f"{path}.store")
     scopes, addresses = (_strings(fields[name], f"{path}.{name}") for name in _LISTS)
-    return Binding(scopes=scopes, addresses=addresses, **texts)  # type: ignore[arg-type]  # all other fields are texts
+    return Binding(scopes=scopes, addresses=addresses, **texts)
 
 
 def _check_names(connector: str, account: str, kind: str, path: str) -> None:

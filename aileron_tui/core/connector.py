@@ -10,6 +10,9 @@ from aileron_tui.core.toml_manifest import read_toml_manifest
 from aileron_tui.core.toml_schema import AnyTableSchema, Fields, StringListSchema, TableSchema, dotted
 from aileron_tui.core.values import dataclass
 
+PLACEHOLDER: Final = "bound-at-release"
+"""What a manifest has in place of a value that its release fills in."""
+
 CREDENTIAL_KINDS: Final = ("oauth2", "api_key", "aws_sigv4")
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -245,5 +248,5 @@ class _ConnectorReader:
             table.get("token_url", ""),
             table.get("client_id", ""),
             tuple(scopes),
-            table.get("client_secret", ""),
+            "" if (secret := table.get("client_secret", "")) == PLACEHOLDER else secret,
         )

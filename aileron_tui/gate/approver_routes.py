@@ -88,7 +88,8 @@ class ApproverRoutes:
             token, session = self._sessions.open(challenge, keyid, signature)
         except SessionRefused as error:
             raise Refusal(403, error.code, str(error)) from None
-        return json_response({"token": token, "expires_at": session.expires_at})
+        accounts = self._gate.accounts_state
+        return json_response({"token": token, "expires_at": session.expires_at, "accounts": accounts})
 
     async def close_session(self, http_request: HttpRequest) -> Response:
         """Closes the session of the caller."""

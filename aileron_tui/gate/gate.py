@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui import __version__
+from aileron_tui.accounts.secret_store import SecretStores
 from aileron_tui.core.alert_routing import PROMPT
 from aileron_tui.core.alerts import AlertChannel
 from aileron_tui.core.entry_kinds import EntryKind
@@ -115,6 +116,21 @@ class Gate:
     def use_channels(self, channels: Iterable[AlertChannel]) -> None:
         """Sends alerts to these channels too, unless the configuration leaves them out."""
         self._alerts.use_channels(channels)
+
+    @property
+    def accounts(self) -> SecretStores:
+        """Where the secrets of accounts are."""
+        return self._gate_state.accounts
+
+    @property
+    def accounts_state(self) -> str:
+        """Whether somebody has to unlock the secrets of accounts: "none" if there is nothing to unlock."""
+        vault = self.accounts.vault
+        return "locked" if vault.locked else "unlocked" if vault.exists else "none"
+
+    def accounts_unlocked(self, approver: str) -> None:
+        """Notes who has unlocked the secrets of accounts."""
+        log.info("the accounts were unlocked with the key %s", inline(approver))
 
     @property
     def page_url(self) -> str:
@@ -472,5 +488,6 @@ class Gate:
             "waiting": waiting,
             "running": len(self._op_runner.tasks),
             "ledger_head": str(state.recorder.head),
+            "accounts": self.accounts_state,
             "approvers": [approver.name for approver in self.approvers().active],
         }

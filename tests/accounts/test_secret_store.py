@@ -57,7 +57,7 @@ def test_a_vault_returns_what_was_stored_and_its_file_has_none_of_it(vault: Vaul
 def test_another_program_needs_the_operator_key(vault: Vault, key: UnlockedKey) -> None:
     vault.write(REF, DOCUMENT)
     again = Vault(vault.path.parent)
-    assert again.locked
+    assert bool(again.locked)
     with pytest.raises(AccountsLocked) as locked:
         again.read(REF)
     assert "bindings --unlock" in locked.value.hint
@@ -66,7 +66,7 @@ def test_another_program_needs_the_operator_key(vault: Vault, key: UnlockedKey) 
     with pytest.raises(AccountsLocked, match="stranger cannot unlock"), for_this_run("stranger") as stranger:
         again.open_with(stranger)
     again.unlock(again.open_with(key))
-    assert not again.locked
+    assert not bool(again.locked)
     assert again.read(REF) == DOCUMENT
     again.lock()
     with pytest.raises(AccountsLocked):
