@@ -10,14 +10,13 @@ from aileron_tui.signing.bindings import Bindings
 class AccountRegistry:
     """The accounts of a gate. `note` is for the event loop, because it reads the ledger."""
 
-    def __init__(self, setup: GateSetup) -> None:
+    def __init__(self, setup: GateSetup, stores: SecretStores) -> None:
         config = setup.config
         chosen = ConfiguredAccounts(
             {name: settings.account for name, settings in config.connectors.items() if settings.account},
             {name: settings.account for name, settings in config.actions.items() if settings.account},
         )
-        self.stores = SecretStores(setup.data)
-        self.secrets = AccountSecrets(setup.data, self.stores, chosen)
+        self.secrets = AccountSecrets(setup.data, stores, chosen)
         self._seen = (-1, -1)
 
     def note(self, ledger: LedgerView) -> None:

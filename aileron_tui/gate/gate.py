@@ -93,7 +93,7 @@ class Gate:
         self._deadlines = DeadlineHandler(self._gate_state, self._requests, self._decisions, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
-        self.accounts = AccountRegistry(setup)
+        self._accounts = AccountRegistry(setup, self._gate_state.accounts)
         self._reported = ""
         self._reloading = asyncio.Lock()
         self.ledger_id = ""  # the hash of the ledger's first entry; set by start()
@@ -129,8 +129,9 @@ class Gate:
         return "locked" if vault.locked else "unlocked" if vault.exists else "none"
 
     def accounts_unlocked(self, approver: str) -> None:
-        """Notes who has unlocked the secrets of accounts."""
+        """Notes who has unlocked the secrets of accounts, and fetches the previews that lacked them."""
         log.info("the accounts were unlocked with the key %s", inline(approver))
+        self._requests.fetch_failed_previews()
 
     @property
     def page_url(self) -> str:
@@ -142,7 +143,7 @@ class Gate:
         state, setup = self._gate_state, self._gate_state.setup
         state.threads = SandboxThreads(setup.limits.pools)
         settings = sandbox_settings(
-            setup.config, setup.cache, setup.keyring, setup.limits.op_seconds, self.accounts.secrets
+            setup.config, setup.cache, setup.keyring, setup.limits.op_seconds, self._accounts.secrets
         )
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(state.threads.shutdown, wait=False)
@@ -157,7 +158,7 @@ class Gate:
             await asyncio.to_thread(start_wasi_runtime)
             self._bundle = BundleInUse(setup, settings)
             self._bundle.note(state.reader)
-            self.accounts.note(state.reader)
+            self._accounts.note(state.reader)
             state.installed = await asyncio.to_thread(self._bundle.load)
             state.bundle_is_current = self._bundle_is_current
             started: JsonObject = {"instance": self.instance, "version": __version__, "boot": state.boot_clock.boot}
@@ -240,7 +241,7 @@ class Gate:
         state = self._gate_state
         async with self._reloading:
             self._bundle.note(state.reader)
-            self.accounts.note(state.reader)
+            self._accounts.note(state.reader)
             if await asyncio.to_thread(self._bundle.state) != state.installed.folder_state:
                 try:
                     installed = await asyncio.to_thread(self._bundle.load)
@@ -256,7 +257,7 @@ class Gate:
     def _bundle_is_current(self) -> bool:
         """Whether the bundle is what is installed now; while the ledger cannot be read, nobody knows."""
         try:
-            self.accounts.note(self._gate_state.reader)
+            self._accounts.note(self._gate_state.reader)
             return self._bundle.is_current(self._gate_state.reader, self._gate_state.installed)
         except AileronError:
             return False

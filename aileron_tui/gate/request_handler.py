@@ -323,6 +323,12 @@ class RequestHandler:
         if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
             self._gate_state.announce(request)
 
+    def fetch_failed_previews(self) -> None:
+        """Fetches again every preview that is not available."""
+        for request in self._gate_state.pending():
+            if request.sandbox and request.preview and request.preview.unavailable:
+                self._gate_state.spawn(self.refresh_preview(request))
+
     async def fetch_preview(
         self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
     ) -> FetchedPreview | None:

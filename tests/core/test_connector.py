@@ -19,7 +19,6 @@ def test_everything_is_read() -> None:
         "https://login.example.com/token",
         "acme",
         ("mail.read", "mail.send"),
-        "bound-at-release",
     )
     assert good(GOOD) == Connector(
         name="github://acme/mail",
