@@ -400,7 +400,7 @@ class RequestHandler:
         """Resolves one waiting call again. A new prompt is recorded before it takes effect."""
         gate_state, installed = self._gate_state, self._gate_state.installed
         action = installed.actions.get(request.action.name)
-        if why := no_longer_possible(action, request.args):
+        if why := no_longer_possible(action, request.args, was_gated=request.action.gated):
             await self.end_unanswered(request, RequestState.WITHDRAWN, why)
         if action is None or why:
             return
