@@ -18,9 +18,9 @@ from aileron_tui.accounts.errors import AccountError, AccountsLocked
 from aileron_tui.accounts.file_lock import file_lock
 from aileron_tui.accounts.oauth_tokens import TokenDocument, renewed
 from aileron_tui.accounts.provider_http import SECONDS, SignInAgain, SignInError
-from aileron_tui.accounts.secret_document import SecretDocument
+from aileron_tui.accounts.secret_document import ENDED, SecretDocument
 from aileron_tui.accounts.secret_store import SecretStores
-from aileron_tui.core.binding_change import DEFAULT_ACCOUNT, Binding, outdated
+from aileron_tui.core.binding_change import Binding, bind_command, outdated
 from aileron_tui.core.connector import Connector
 from aileron_tui.core.jsontext import JsonObject, compact
 from aileron_tui.core.package_grant import connector_grant
@@ -35,9 +35,6 @@ from aileron_tui.sandbox.credentials import (
 )
 from aileron_tui.sandbox.failure import TIMEOUT, Boundary, CallRefused, Failure, FailureKind
 from aileron_tui.signing.bindings import Bindings
-
-ENDED: Final = "ended"
-"""The field of a stored secret that says why the provider no longer accepts it."""
 
 _EARLY_SECONDS: Final = 60
 """How long before it expires a token is renewed."""
@@ -100,15 +97,15 @@ class AccountSecrets:
         bound = {account: found for (bound_name, account), found in self._bindings.items() if bound_name == name}
         wanted = self._configured.by_action.get(action) or self._configured.by_connector.get(name, "")
         if wanted and wanted not in bound:
-            return AccountChoice(needs=f"{name} needs the account {wanted}: run {bind_command(name, wanted)}")
+            return AccountChoice(needs=f"{name} needs the account {wanted}: run `{bind_command(name, wanted)}`")
         if not bound:
-            return AccountChoice(needs=f"{name} needs an account: run {bind_command(name)}")
+            return AccountChoice(needs=f"{name} needs an account: run `{bind_command(name)}`")
         if not wanted and len(bound) > 1:
             listed, table = ", ".join(sorted(bound)), f'[connectors."{name}"] or [actions."{action}"]'
             return AccountChoice(needs=f"{name} has several accounts ({listed}): set account = … in {table}")
         account = wanted or next(iter(bound))
         why = self._why_not(connector, bound[account])
-        needs = f"sign in to {account} of {name} again ({why}): run {bind_command(name, account)}" if why else ""
+        needs = f"sign in to {account} of {name} again ({why}): run `{bind_command(name, account)}`" if why else ""
         return AccountChoice(account, needs)
 
     def find(self, connector: Connector, account: str, seconds: float) -> FoundCredential:
@@ -245,12 +242,6 @@ class AccountSecrets:
                 self._revision += 1
 
 
-def bind_command(connector: str, account: str = "") -> str:
-    """The command that signs in to an account of a connector."""
-    named = f" --account {account}" if account not in ("", DEFAULT_ACCOUNT) else ""
-    return f"`aileron-tui bind {connector}{named}`"
-
-
 def _credential(binding: Binding, document: TokenDocument) -> FoundCredential:
     name, kind = binding.connector, binding.kind
     if kind == "aws_sigv4":
@@ -268,7 +259,7 @@ def _credential(binding: Binding, document: TokenDocument) -> FoundCredential:
 
 def _required(connector: str, why: str, account: str) -> Failure:
     """The failure that only a person can end, by signing in."""
-    reason = f"{connector} cannot use its account: {why}; run {bind_command(connector, account)}"
+    reason = f"{connector} cannot use its account: {why}; run `{bind_command(connector, account)}`"
     return Failure(
         FailureKind.BINDING_REQUIRED,
         reason,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.accounts.account_secrets import AccountSecrets, ConfiguredAccounts
+from aileron_tui.accounts.binding_state import StateName, binding_state
 from aileron_tui.accounts.errors import StoreFault
 from aileron_tui.accounts.secret_document import SecretDocument
 from aileron_tui.accounts.secret_store import SecretStores
@@ -164,7 +165,7 @@ def test_a_binding_that_was_made_for_less_must_be_made_again(bench: Bench) -> No
     bench.secrets.note(known(binding))
     kind, reason = bench.refusal()
     assert kind == FailureKind.BINDING_REQUIRED
-    assert f"run `aileron-tui bind {NAME}`" in reason
+    assert f"run `aileron-tui bind {NAME} --account default`" in reason
 
 
 def test_what_is_not_bound_or_was_ended_is_refused(bench: Bench) -> None:
@@ -240,7 +241,7 @@ def test_a_revoked_account_asks_for_a_new_sign_in_and_is_not_tried_again(bench: 
     assert done.failure
     assert done.failure.kind == FailureKind.BINDING_REQUIRED
     assert "sign in again" in done.failure.reason
-    assert f"run `aileron-tui bind {NAME}`" in done.failure.reason
+    assert f"run `aileron-tui bind {NAME} --account default`" in done.failure.reason
     assert "invalid_grant" in done.failure.reason
     assert "CANARY" not in f"{done.failure} {done.log} {done.stderr}"
     assert bench.secrets.revision > revision
@@ -252,6 +253,9 @@ def test_a_revoked_account_asks_for_a_new_sign_in_and_is_not_tried_again(bench: 
     with pytest.raises(CallRefused, match="sign in again"):
         again.find(bench.connector, "default", 20)
     assert bench.server.refreshes == 1
+    state = binding_state(binding, connector_grant(bench.connector, "", ""), bench.stores.read)
+    assert state.name is StateName.SIGN_IN_AGAIN
+    assert "invalid_grant" in state.why
     bench.secrets.note(known(bench.bind()))
     assert bench.token() in bench.server.access
 
