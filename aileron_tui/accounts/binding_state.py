@@ -5,8 +5,8 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from aileron_tui.accounts.errors import AccountError, AccountsLocked
-from aileron_tui.accounts.secret_document import SecretDocument
-from aileron_tui.core.binding_change import Binding, outdated
+from aileron_tui.accounts.secret_document import ENDED, SecretDocument
+from aileron_tui.core.binding_change import Binding, bind_command, outdated
 from aileron_tui.core.package_grant import ConnectorGrant
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import PrivateFileError
@@ -38,7 +38,7 @@ def binding_state(
     binding: Binding, connector: ConnectorGrant | None, read: ReadSecret, now: Callable[[], float] = time.time
 ) -> BindingState:
     """The state of a binding. `connector` is what the connector may do now, None if no gate here would use it."""
-    again = f"Run `{bind_command(binding)}`."
+    again = f"Run `{bind_command(binding.connector, binding.account)}`."
     if connector is None:
         unbind = f"Install it, or run `aileron-tui unbind {binding.connector} --account {binding.account}`."
         return BindingState(StateName.UNUSED, "the connector is not installed", unbind)
@@ -58,13 +58,10 @@ def binding_state(
     return _of_document(document, again, now())
 
 
-def bind_command(binding: Binding) -> str:
-    """The command that binds the same account again."""
-    return f"aileron-tui bind {binding.connector} --account {binding.account}"
-
-
 def _of_document(document: SecretDocument, again: str, now: float) -> BindingState:
     fields = document.reveal()
+    if isinstance(ended := fields.get(ENDED), str):
+        return BindingState(StateName.SIGN_IN_AGAIN, ended, again)
     expires = fields.get("expires_at")
     if isinstance(expires, int | float) and expires <= now:
         if not fields.get("refresh_token"):

@@ -13,6 +13,9 @@ from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, canonic
 LARGEST_DOCUMENT: Final = 64 * 1024
 """How many bytes a document may have; tokens with many claims have a few thousand."""
 
+ENDED: Final = "ended"
+"""The field that says why the provider no longer accepts what is stored."""
+
 _LIMITS: Final = JsonLimits(size=LARGEST_DOCUMENT, depth=4, count=2000)
 
 

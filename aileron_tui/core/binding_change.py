@@ -111,6 +111,11 @@ def is_account_name(text: str) -> bool:
     return _ACCOUNT.fullmatch(text) is not None
 
 
+def bind_command(connector: str, account: str = "") -> str:
+    """The command that signs in to an account of a connector."""
+    return f"aileron-tui bind {connector} --account {account}" if account else f"aileron-tui bind {connector}"
+
+
 def made(binding: Binding, head: str, time: str) -> BindingChange:
     """The change that makes a binding, or replaces one."""
     return BindingChange(EntryKind.BINDING_MADE, binding, head, time)

@@ -138,6 +138,13 @@ class SurfacesConfig:
     )
 
 
+def account_key(meaning: str) -> str:
+    """Defines the key that names an account."""
+    hint = "Use a name that `aileron-tui bindings` lists."
+    pattern = r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}"
+    return key("", meaning, '"work"', pattern=pattern, pattern_hint=hint)
+
+
 @dataclass(frozen=True, slots=True)
 class CredentialSource:
     """The credential of a connector. Set exactly one of `env`, `command` and `keyring`."""
@@ -158,6 +165,14 @@ class ConnectorSettings:
     preview_may_post: bool = key(
         False, "Let previews of this connector send HTTP POST requests. Otherwise they can only read.", "false"
     )
+    account: str = account_key("Account that this connector uses, which is only needed if it has several.")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSettings:
+    """Settings of one action, under its name."""
+
+    account: str = account_key("Account that the connectors of this action use, whatever their own settings say.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,3 +283,4 @@ class Config:
     notifications: NotificationConfig = field(default_factory=NotificationConfig)
     webhook: WebhookConfig = field(default_factory=WebhookConfig)
     manifests: tuple[Path, ...] = ()
+    actions: Mapping[str, ActionSettings] = field(default_factory=dict)

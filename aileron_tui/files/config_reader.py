@@ -15,6 +15,7 @@ from aileron_tui.files.config import (
     DAEMON,
     GATE,
     OPENCODE,
+    ActionSettings,
     Config,
     ConfigError,
     ConnectorSettings,
@@ -67,6 +68,7 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
     check_limits(console, ConsoleConfig, ("console",), problems)
     rules = tuple(_rule(item, index, problems) for index, item in enumerate(table.get("risk", ())))
     connectors = {name: _settings(name, item, problems) for name, item in table.get("connectors", {}).items()}
+    actions = {name: _action(name, item, problems) for name, item in table.get("actions", {}).items()}
     sources = _sources(table.get("sources", []), problems)
     manifests = _manifests(table.get("manifests", []), problems)
     return Config(
@@ -79,6 +81,7 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
         notifications,
         webhook,
         manifests,
+        actions,
     )
 
 
@@ -123,6 +126,11 @@ def _settings(name: str, table: dict[str, Any], problems: Problems) -> Connector
     if (credential := table.get("credential")) is not None:
         table["credential"] = _credential(credential, name, problems)
     return ConnectorSettings(**table)
+
+
+def _action(name: str, table: dict[str, Any], problems: Problems) -> ActionSettings:
+    check_limits(table, ActionSettings, ("actions", name), problems)
+    return ActionSettings(**table)
 
 
 def _credential(table: dict[str, Any], connector: str, problems: Problems) -> CredentialSource:

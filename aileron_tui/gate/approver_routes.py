@@ -34,7 +34,15 @@ _REQUESTS_PER_VIEW: Final = 100
 """How many requests shown to a new watcher count as one view."""
 
 _UNRECORDED_CODES: Final = frozenset(
-    {"INVALID_STATE", "PREVIEW_PENDING", "PROMPT_PENDING", "CONNECTOR_BUSY", "invalid_body", "not_found"}
+    {
+        "INVALID_STATE",
+        "PREVIEW_PENDING",
+        "PROMPT_PENDING",
+        "CONNECTOR_BUSY",
+        "ACCOUNT_NEEDED",
+        "invalid_body",
+        "not_found",
+    }
 )
 _DECISION_FIELDS: Final = ("approved", "reason", "edited_payload", "envelope")
 

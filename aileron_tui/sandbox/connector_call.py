@@ -49,13 +49,14 @@ class CallLimits:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """An op with its arguments and its limits; `methods=None` allows every HTTP method."""
+    """An op with its arguments and its limits; `methods=None` allows every HTTP method. `account` is whose it uses."""
 
     op: str
     args: JsonObject
     seconds: float
     methods: frozenset[str] | None
     limits: CallLimits
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def invoke(
     exchange = HttpExchange(
         client,
         NetworkGrant(connector.hosts),
-        Injector(connector, credentials, masks, deadline),
+        Injector(connector, credentials, masks, deadline, invocation.account),
         invocation.methods,
         deadline,
         limits.request,

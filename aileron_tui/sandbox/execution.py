@@ -78,7 +78,7 @@ def _run_step(connectors: LoadedConnectors, call: ResolvedCall, step: ResolvedSt
         loaded = connectors.load(requirement)
     except CallRefused as refused:
         return CallResult(failure=refused.failure)
-    return connectors.call(loaded, step.op, step.inputs, preview=False)
+    return connectors.call(loaded, step.op, step.inputs, step.connector.account, preview=False)
 
 
 def _undeclared_op(step: ResolvedStep) -> Failure:

@@ -19,6 +19,7 @@ _FORBIDDEN_METHODS: Final = frozenset({"CONNECT", "TRACE"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _METHOD_KEEPING_REDIRECTS: Final = frozenset({307, 308})
 _MAX_REDIRECTS: Final = 10
+_UNAUTHORIZED: Final = 401
 _MAX_HEADERS: Final = 100
 _MAX_HEADERS_SIZE: Final = 32 * 1024
 # Only the host sets the headers that frame and route a request.
@@ -108,18 +109,10 @@ class HttpExchange:
         )
         credential = guest_request.credential
         for _ in range(_MAX_REDIRECTS + 1):
-            response = self.client.send(
-                _with_framing_headers(
-                    self.injector.inject(_with_host_header(request), credential)
-                    if credential
-                    else _with_host_header(request)
-                ),
-                deadline=self.deadline,
-                limit=self.max_response_size,
-                on_write=self.changes.written if request.may_modify else None,
-            )
-            if request.may_modify:
-                self.changes.answered(response.status)
+            response = self._exchanged(request, credential)
+            # A request that was answered 401 changed nothing, so it can be sent again.
+            if response.status == _UNAUTHORIZED and credential and self.injector.renewed():
+                response = self._exchanged(request, credential)
             location = response.headers.get("location")
             if response.status not in _REDIRECTS or location is None:
                 return replace(response, body=self.injector.masks.mask(response.body))
@@ -136,6 +129,18 @@ class HttpExchange:
                 Boundary.EXTERNAL,
             )
         )
+
+    def _exchanged(self, request: UpstreamRequest, credential: str) -> UpstreamResponse:
+        hosted = _with_host_header(request)
+        response = self.client.send(
+            _with_framing_headers(self.injector.inject(hosted, credential) if credential else hosted),
+            deadline=self.deadline,
+            limit=self.max_response_size,
+            on_write=self.changes.written if request.may_modify else None,
+        )
+        if request.may_modify:
+            self.changes.answered(response.status)
+        return response
 
     def _checked_method(self, method: str) -> str:
         method = method.upper()

@@ -10,7 +10,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.connector_call import CallLimits, CallResult, Invocation, invoke, shared_engine
 from aileron_tui.sandbox.connector_package import ConnectorPackage, PinnedPackage, PublisherKeyring, pin
-from aileron_tui.sandbox.credentials import Credentials
+from aileron_tui.sandbox.credentials import AccountChoice, Credentials
 from aileron_tui.sandbox.engine import LoadedModule
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 from aileron_tui.sandbox.network import UpstreamClient
@@ -86,11 +86,24 @@ class LoadedConnectors:
             self._loaded[key] = loaded
         return loaded
 
-    def call(self, loaded: LoadedConnector, op: str, args: JsonObject, *, preview: bool) -> CallResult:
-        """Runs one op; as a preview it has less time and may only read."""
+    def choose_account(self, action: Action, requirement: Requirement) -> AccountChoice:
+        """The account that a connector would use for an action. A connector that cannot be loaded uses none."""
+        try:
+            connector = self.load(requirement).pinned.connector
+        except CallRefused:
+            return AccountChoice()
+        return self._settings.credentials.choose(action.name, connector)
+
+    @property
+    def accounts_revision(self) -> int:
+        """Changes whenever another account may be chosen than before."""
+        return self._settings.credentials.revision
+
+    def call(self, loaded: LoadedConnector, op: str, args: JsonObject, account: str, *, preview: bool) -> CallResult:
+        """Runs one op with an account; as a preview it has less time and may only read."""
         connector = loaded.pinned.connector
         limits = self._settings.limits_by_connector.get(connector.name, self._settings.limits)
         seconds = limits.preview_seconds if preview else limits.execute_seconds
         methods = limits.preview_methods if preview else None
-        invocation = Invocation(op, args, seconds, methods, limits)
+        invocation = Invocation(op, args, seconds, methods, limits, account)
         return invoke(loaded.module, connector, invocation, self._client, self._settings.credentials)

@@ -63,7 +63,7 @@ def fetch(connectors: LoadedConnectors, call: ResolvedCall) -> PreviewOutcome | 
             raise CallRefused(_invalid_call(f'input "{call.preview_lacks}" was not supplied'))
         loaded = connectors.load(connectors.requirement_of(action, call.connector.name))
         trust, hash_ = loaded.pinned.trust, loaded.pinned.hash
-        result = connectors.call(loaded, declared.op, call.preview_inputs, preview=True)
+        result = connectors.call(loaded, declared.op, call.preview_inputs, call.connector.account, preview=True)
     except CallRefused as refused:
         result = CallResult(failure=refused.failure)
     if result.failure:

@@ -137,6 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.oauth.forms.append(form)
         self.oauth.before_token()
+        if self.oauth.fault == "down":
+            self._json(503, {"message": "try later"})
+            return
         with self.oauth.lock:
             status, table = self._token(form)
         self._reply_token(status, table)
@@ -208,8 +211,6 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(200, "text/html", b"<html><title>Maintenance</title>")
             case "text":
                 self._send(200, "application/json", b"it works! " + json.dumps(table).encode())
-            case "down":
-                self._json(503, {"message": "try later"})
             case "hangs up":
                 self.close_connection = True
             case "redirect":
@@ -227,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.oauth.access.get(token, 0) > time.time():
             self._json(200, {"id": "7", "echo": token})
         else:
-            self._json(401, {"error": "unauthorized"})
+            self._send(401, "text/plain", b"unauthorized")
 
     def _json(self, status: int, table: dict[str, Any]) -> None:
         self._send(status, "application/json", json.dumps(table).encode())
