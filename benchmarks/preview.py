@@ -18,7 +18,7 @@ from aileron_tui.core.action import Action
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.connector_package import read_packages
-from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand
+from aileron_tui.sandbox.credentials import ConfiguredCredential, Credentials, FromCommand
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.sandbox import Sandbox
 from benchmarks._bare_wasmtime import ANSWER, MAIL, TOKEN, bare_call
@@ -39,7 +39,7 @@ def measure() -> list[Result]:
 
 
 def _sandbox(bundle: Path, cache: Path) -> tuple[Sandbox, Action]:
-    credentials = Credentials({MAIL: Binding(FromCommand(("echo", TOKEN)))})
+    credentials = Credentials({MAIL: ConfiguredCredential(FromCommand(("echo", TOKEN)))})
     sandbox = Sandbox(read_packages(bundle), SandboxSettings(cache, credentials))
     return sandbox, load_bundle(bundle).actions["send-draft"]
 

@@ -71,8 +71,9 @@ def _lines(proposal: Proposal, folder: Path, unconfirmed: Collection[str]) -> It
     if proposal.about:
         yield f"{_WHAT}{inline(proposal.about)}"
     yield f"  From      {inline(grant.origin)}"
-    yield from _host_warnings(_hosts_in([grant.source]))
-    publishers = {each.publisher.removeprefix(SIGNED) for each in (*grant.connectors, *grant.actions)}
+    yield from host_warnings(hosts_in([grant.source]))
+    publishers = {connector.publisher.removeprefix(SIGNED) for connector in grant.connectors}
+    publishers |= {action.publisher.removeprefix(SIGNED) for action in grant.actions}
     for publisher in sorted(publishers.intersection(unconfirmed)):
         yield f"! Nobody confirmed the key of {inline(publisher)}: somebody wrote it into keyring.json."
         yield "  Compare its fingerprint before you rely on the signature: `aileron-tui trust --list`."
@@ -115,13 +116,13 @@ def _everything(proposal: Proposal, unconfirmed: Collection[str]) -> Iterator[st
 
 def _connector_lines(connector: ConnectorGrant, unconfirmed: Collection[str]) -> Iterator[str]:
     yield f"Connector {inline(connector.name)} {inline(connector.version)}"
-    yield from _publisher_lines(connector.publisher, unconfirmed)
+    yield from publisher_lines(connector.publisher, unconfirmed)
     yield f"  Hash      {inline(connector.hash)}"
     if not connector.hosts:
         yield "  Hosts     none"
     for index, host in enumerate(connector.hosts):
         yield f"  {'Hosts     ' if not index else '          '}{inline(host)}"
-    yield from _host_warnings(_hosts_in(connector.hosts))
+    yield from host_warnings(hosts_in(connector.hosts))
     credential = connector.credential
     if credential is None:
         yield "  Account   none"
@@ -131,10 +132,10 @@ def _connector_lines(connector: ConnectorGrant, unconfirmed: Collection[str]) ->
         yield f"  Scope     {inline(scope)}"
     for address in credential.addresses:
         yield f"  Signs in  {inline(address)}"
-    yield from _host_warnings(_hosts_in(credential.addresses))
+    yield from host_warnings(hosts_in(credential.addresses))
 
 
-def _hosts_in(places: Iterable[str]) -> Iterator[str]:
+def hosts_in(places: Iterable[str]) -> Iterator[str]:
     """The hosts in addresses and in pairs of host and port; none in the paths of files."""
     for place in places:
         if address := _ADDRESS.fullmatch(place):
@@ -143,7 +144,7 @@ def _hosts_in(places: Iterable[str]) -> Iterator[str]:
             yield place.rpartition(":")[0]
 
 
-def _host_warnings(hosts: Iterable[str]) -> Iterator[str]:
+def host_warnings(hosts: Iterable[str]) -> Iterator[str]:
     """What is suspicious about the names of hosts, each once."""
     for host in dict.fromkeys(hosts):
         for remark in about_host(host):
@@ -153,11 +154,12 @@ def _host_warnings(hosts: Iterable[str]) -> Iterator[str]:
 def _reached(connectors: Iterable[ConnectorGrant]) -> Iterator[str]:
     """The hosts that connectors reach, and those where their accounts sign in."""
     for connector in connectors:
-        yield from _hosts_in(connector.hosts)
-        yield from _hosts_in(connector.credential.addresses if connector.credential else ())
+        yield from hosts_in(connector.hosts)
+        yield from hosts_in(connector.credential.addresses if connector.credential else ())
 
 
-def _publisher_lines(publisher: str, unconfirmed: Collection[str]) -> Iterator[str]:
+def publisher_lines(publisher: str, unconfirmed: Collection[str] = ()) -> Iterator[str]:
+    """Who published a connector, and what that is worth."""
     if publisher.startswith(SIGNED):
         trusted = "" if publisher.removeprefix(SIGNED) in unconfirmed else ", which you trust"
         yield f"  Publisher {inline(publisher)}{trusted}"
@@ -183,7 +185,7 @@ def _differences(diff: PackageDiff, proposal: Proposal) -> Iterator[str]:
         for line in lines:
             yield f"{mark} {inline(line)}"
     known = {*_reached(proposal.before.connectors)} if proposal.before else set()
-    yield from _host_warnings(host for host in _reached(proposal.grant.connectors) if host not in known)
+    yield from host_warnings(host for host in _reached(proposal.grant.connectors) if host not in known)
     for action in proposal.grant.actions:
         if action.name in new:
             yield f"  What {inline(action.name)} is for, in the words of its author:"

@@ -56,6 +56,7 @@ def _details(request: Request) -> Iterator[tuple[str, str]]:
     yield "agent", prompt.agent or ("" if prompt.says else "an agent that gave no name")
     yield from (("says", f"{label}{quoted(claim)}") for label, claim in claims if claim)
     yield "connector", " ".join(filter(None, connector_parts))
+    yield "account", connector.account
     yield "digest", request.digest
     yield "asked again", f"{again} may have taken effect already" if again else ""
     yield "reason", request.reason

@@ -99,6 +99,8 @@ def not_approvable(state: KeyState) -> str:
         return why
     if request.deny_only:
         return f"can only be denied here: {short(request.deny_only, _LONGEST_REASON)}"
+    if any(step.connector.needs for step in shown.prompt.steps):
+        return "an account is needed first: see the warning"
     return "the preview is still being fetched" if shown.fetching else state.unread
 
 

@@ -1,6 +1,7 @@
 """Connector manifests: the hosts that a connector may reach, and the credential it uses."""
 
 import re
+from dataclasses import field
 from typing import Any, Final
 
 from aileron_tui.core.findings import Path, Problems, Reading
@@ -8,6 +9,9 @@ from aileron_tui.core.manifest_names import fqn_fault, is_semver
 from aileron_tui.core.toml_manifest import read_toml_manifest
 from aileron_tui.core.toml_schema import AnyTableSchema, Fields, StringListSchema, TableSchema, dotted
 from aileron_tui.core.values import dataclass
+
+PLACEHOLDER: Final = "bound-at-release"
+"""What a manifest has in place of a value that its release fills in."""
 
 CREDENTIAL_KINDS: Final = ("oauth2", "api_key", "aws_sigv4")
 
@@ -60,12 +64,17 @@ _FIELDS: Final[Fields] = {
 
 @dataclass(frozen=True, slots=True)
 class OAuth2:
-    """The OAuth 2 endpoints and client of a connector. The client's secret is not kept, because nothing uses it."""
+    """The OAuth 2 endpoints and client of a connector.
+
+    Some providers give a secret even to programs that cannot keep one. It is in a public manifest, so it protects
+    nothing, but they want it sent.
+    """
 
     authorize_url: str
     token_url: str
     client_id: str
     scopes: tuple[str, ...]
+    client_secret: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,5 +244,9 @@ class _ConnectorReader:
                 here = (*path, "scopes", index)
                 self._problems.add(here, "oauth2-scope", f"{dotted(here)} is empty", "Name a scope, or remove it.")
         return OAuth2(
-            table.get("authorize_url", ""), table.get("token_url", ""), table.get("client_id", ""), tuple(scopes)
+            table.get("authorize_url", ""),
+            table.get("token_url", ""),
+            table.get("client_id", ""),
+            tuple(scopes),
+            "" if (secret := table.get("client_secret", "")) == PLACEHOLDER else secret,
         )

@@ -148,6 +148,7 @@ class Damage(StrEnum):
     PUBLISHER = "the trusted publishers were changed without a valid signature"
     PACKAGE = "the installed packages were changed without a valid signature, or the entry is not valid"
     RESTORED = "the ledger was restored without a valid signature"
+    BINDING = "the accounts of connectors were changed without a valid signature, or the entry is not valid"
     REPEATED = "a request ran more than once, or without an approval"
     OTHER = "what ran is not what was approved"
     TOLD = "the daemon's report does not match the request"

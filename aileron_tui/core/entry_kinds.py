@@ -16,6 +16,7 @@ class EntryKind(StrEnum):
     entry.
     `PACKAGE_ADDED` has what a package may do, as an approver signed it; `PACKAGE_DECLINED` changes nothing.
     `RESTORED` follows the last entry of a backup that replaced the ledger.
+    `BINDING_MADE` says which account a connector uses, as an approver signed it; `BINDING_DECLINED` changes nothing.
     `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 
@@ -52,6 +53,9 @@ class EntryKind(StrEnum):
     PACKAGE_ADDED = "package.added"
     PACKAGE_REMOVED = "package.removed"
     PACKAGE_DECLINED = "package.declined"
+    BINDING_MADE = "binding.made"
+    BINDING_ENDED = "binding.ended"
+    BINDING_DECLINED = "binding.declined"
     LIMITED = "agent.limited"
     RESTORED = "ledger.restored"
     CONFIG_CHANGED = "config.changed"

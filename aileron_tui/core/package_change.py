@@ -14,15 +14,13 @@ each grant names the version that it replaces, so a change counts only for what 
 import re
 import secrets
 from collections.abc import Collection, Mapping
-from datetime import timedelta
 from typing import Final
 
-from aileron_tui.core.base64_text import from_base64
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, kind, read_object
+from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_object
 from aileron_tui.core.package_grant import PackageGrant, is_package_name, read_grant
-from aileron_tui.core.times import TIME, moment
+from aileron_tui.core.signed_change import check_place, object_of, read_signed_entry, text_of, time_objection
 from aileron_tui.core.values import dataclass
 
 SIGNED_PACKAGE_CHANGES: Final = frozenset({EntryKind.PACKAGE_ADDED, EntryKind.PACKAGE_REMOVED})
@@ -33,13 +31,6 @@ PAYLOAD_TYPE: Final = "application/vnd.aileron.package.v1+json"
 LARGEST: Final = 1024 * 1024
 """How many bytes a signed change may have."""
 
-HEAD_WINDOW: Final = 2**15
-"""How many entries old the head in a signed change may be."""
-
-SIGNED_BEFORE: Final = timedelta(minutes=5)
-"""How long before its entry a change may have been signed."""
-
-_SKEW: Final = timedelta(minutes=1)
 _LIMITS: Final = JsonLimits(size=LARGEST, depth=12, count=100_000)
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 _ID: Final = re.compile(r"pkg-[0-9a-f]{32}", re.ASCII)
@@ -109,16 +100,13 @@ def declined_body(packages: tuple[PackageRef, ...], source: str) -> JsonObject:
 
 def read_signed_change(payload: bytes) -> PackageChange:
     """Parses the payload of an envelope. Raises JsonError if it is not valid or not in canonical form."""
-    fields = read_object(payload, _LIMITS)
-    if odd := fields.keys() ^ {*_TEXTS, "packages"}:
-        raise JsonError("this field is missing or unknown", f"$.{min(odd)}")
-    texts = {name: _text(fields[name], f"$.{name}") for name in _TEXTS}
+    fields = object_of(read_object(payload, _LIMITS), frozenset({*_TEXTS, "packages"}), "$")
+    texts = {name: text_of(fields[name], f"$.{name}") for name in _TEXTS}
     if texts["change"] not in SIGNED_PACKAGE_CHANGES:
         raise JsonError("not a change to packages", "$.change")
     if not _ID.fullmatch(texts["id"]):
         raise JsonError("not the id of a change", "$.id")
-    if not _HASH.fullmatch(texts["head"]) or not TIME.fullmatch(texts["time"]):
-        raise JsonError("the head or the time of the change is not valid")
+    check_place(texts["head"], texts["time"])
     items = _items(fields["packages"])
     grants: tuple[PackageGrant, ...] = ()
     gone: tuple[PackageRef, ...] = ()
@@ -136,28 +124,14 @@ def read_signed_change(payload: bytes) -> PackageChange:
 
 def read_change(entry: Entry) -> tuple[PackageChange, Json]:
     """The change in an entry, as it was signed, and its envelope. Nothing is verified. Raises JsonError."""
-    envelope = entry.body.get("envelope")
-    match envelope:
-        case {"payload": str() as payload}:
-            try:
-                change = read_signed_change(from_base64(payload))
-            except ValueError:
-                raise JsonError("damaged base64", "$.body.envelope.payload") from None
-        case _:
-            raise JsonError("a change to packages needs its signed envelope", "$.body.envelope")
-    plain = {name: item for name, item in entry.body.items() if name != "envelope"}
-    expected = {name: item for name, item in change.body({}).items() if name != "envelope"}
-    if entry.kind != change.change or canonical(plain) != canonical(expected):
-        raise JsonError("the signed change differs from the fields around it")
-    return change, envelope
+    return read_signed_entry(entry, read_signed_change)
 
 
 def read_declined(entry: Entry) -> tuple[PackageRef, ...]:
     """The packages that were offered and declined. Raises JsonError."""
-    if odd := entry.body.keys() ^ {"packages", "source"}:
-        raise JsonError("this field is missing or unknown", f"$.body.{min(odd)}")
-    _text(entry.body["source"], "$.body.source")
-    items = _items(entry.body["packages"])
+    fields = object_of(entry.body, frozenset({"packages", "source"}), "$.body")
+    text_of(fields["source"], "$.body.source")
+    items = _items(fields["packages"])
     return tuple(_reference(item, f"$.body.packages[{index}]") for index, item in enumerate(items))
 
 
@@ -174,13 +148,7 @@ def objection(installed: Mapping[str, str], used: Collection[str], change: Packa
     for gone in change.removed:
         if installed.get(gone.name) != gone.hash:
             return f"{gone.name} is not installed in this version"
-    try:
-        age = moment(time) - moment(change.time)
-    except (ValueError, OverflowError):
-        return "the time of the change is not valid"
-    if age > SIGNED_BEFORE:
-        return f"it was signed at {change.time}, too long ago"
-    return f"it was signed at {change.time}, in the future" if age < -_SKEW else ""
+    return time_objection(change.time, time)
 
 
 def apply_change(installed: dict[str, str], change: PackageChange) -> None:
@@ -198,17 +166,8 @@ def _items(value: Json) -> list[Json]:
 
 
 def _reference(value: Json, path: str) -> PackageRef:
-    if not isinstance(value, dict):
-        raise JsonError(f"expected an object, found {kind(value)}", path)
-    if odd := value.keys() ^ {"name", "version", "hash"}:
-        raise JsonError("this field is missing or unknown", f"{path}.{min(odd)}")
-    found = PackageRef(*(_text(value[name], f"{path}.{name}") for name in ("name", "version", "hash")))
+    fields = object_of(value, frozenset({"name", "version", "hash"}), path)
+    found = PackageRef(*(text_of(fields[name], f"{path}.{name}") for name in ("name", "version", "hash")))
     if not is_package_name(found.name) or not _HASH.fullmatch(found.hash):
         raise JsonError("not the name and hash of a package", path)
     return found
-
-
-def _text(value: Json, path: str) -> str:
-    if not isinstance(value, str):
-        raise JsonError(f"expected a string, found {kind(value)}", path)
-    return value

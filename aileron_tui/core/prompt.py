@@ -14,7 +14,7 @@ from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import known_names, remarks
 from aileron_tui.core.prompt_rows import Row, fold_missing
-from aileron_tui.core.resolved_step import ConnectorRef, ResolvedStep, short_name
+from aileron_tui.core.resolved_step import ACCOUNT_FIELDS, ConnectorRef, ResolvedStep, short_name
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.step_rows import step_rows, step_text
@@ -105,8 +105,9 @@ class Prompt:
 
     `steps` is what would run; it is empty if another program runs the call, and in prompts before version 3.
     `connector` is the connector of the first step. `question` and `warnings` are the program's own words about a tool
-    call, and are empty in prompts before version 4; a warning may quote the call. `version` is the format version. A
-    prompt that was read from JSON keeps its version, and so its digest.
+    call, and are empty in prompts before version 4; a warning may quote the call, or say which account an action lacks.
+    `version` is the format version. A prompt that was read from JSON keeps its version, and so its digest. Since
+    version 5, a connector names the account that it would use, or says what it lacks.
 
     Since version 5, the digest is made from two others: that of the call, and that of everything else. A program that
     knows the call can so check that a decision is about it, without having seen what the operator saw.
@@ -206,13 +207,13 @@ def read_prompt(value: Json) -> Prompt:
     return Prompt(
         _text(fields["kind"], "$.kind"),
         _text(fields["action"], "$.action"),
-        _connector(fields["connector"], "$.connector"),
+        _connector(fields["connector"], "$.connector", version),
         _any_object(fields["args"], "$.args"),
         _rows(fields["inputs"], "$.inputs"),
         preview,
         Asker(**{name: _text(item, f"$.asker.{name}") for name, item in asker.items()}),
         Risk(RiskLevel(level), _text(risk["reason"], "$.risk.reason")),
-        _steps(fields["steps"], "$.steps") if recent else (),
+        _steps(fields["steps"], "$.steps", version) if recent else (),
         version,
         _text(fields["question"], "$.question") if has_question else "",
         _texts(fields["warnings"], "$.warnings") if has_question else (),
@@ -229,21 +230,22 @@ def _preview(value: Json, path: str, version: int) -> PreviewResult:
     return PreviewResult(_rows(fields["rows"], f"{path}.rows"), unavailable, hidden, told_by, source)
 
 
-def _connector(value: Json, path: str) -> ConnectorRef:
-    fields = _object(value, path, "name version hash trust")
+def _connector(value: Json, path: str, version: int) -> ConnectorRef:
+    given = [name for name in ACCOUNT_FIELDS if version > 4 and isinstance(value, dict) and value.get(name)]
+    fields = _object(value, path, " ".join(("name version hash trust", *given)))
     return ConnectorRef(**{name: _text(item, f"{path}.{name}") for name, item in fields.items()})
 
 
-def _steps(value: Json, path: str) -> tuple[ResolvedStep, ...]:
-    return tuple(_step(item, step(path, index)) for index, item in enumerate(_array(value, path)))
+def _steps(value: Json, path: str, version: int) -> tuple[ResolvedStep, ...]:
+    return tuple(_step(item, step(path, index), version) for index, item in enumerate(_array(value, path)))
 
 
-def _step(value: Json, path: str) -> ResolvedStep:
+def _step(value: Json, path: str, version: int) -> ResolvedStep:
     fields = _object(value, path, "id op connector inputs")
     return ResolvedStep(
         _text(fields["id"], f"{path}.id"),
         _text(fields["op"], f"{path}.op"),
-        _connector(fields["connector"], f"{path}.connector"),
+        _connector(fields["connector"], f"{path}.connector", version),
         _any_object(fields["inputs"], f"{path}.inputs"),
     )
 

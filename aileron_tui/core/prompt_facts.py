@@ -10,7 +10,7 @@ from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
-from aileron_tui.core.resolved_step import ConnectorRef, short_name
+from aileron_tui.core.resolved_step import ConnectorRef, account_words, short_name
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.step_rows import step_rows
 from aileron_tui.core.time_words import LONGEST_AGO, ago
@@ -49,10 +49,10 @@ def asker_words(prompt: Prompt) -> str:
 
 
 def run_words(prompt: Prompt) -> str:
-    """What would run: op, connector, signature, and the start of the connector's hash."""
+    """What would run: op, connector, account, signature, and the start of the connector's hash."""
     connector, steps = prompt.connector, prompt.steps
     name = f"{short_name(connector.name)} {connector.version}".strip()
-    about = (name, connector.trust, connector.hash.rpartition(":")[2][:_SHORT_HASH])
+    about = (name, account_words(connector), connector.trust, connector.hash.rpartition(":")[2][:_SHORT_HASH])
     op = steps[0].op if len(steps) == 1 else f"{len(steps)} steps" if steps else ""
     return " · ".join(part for part in (op, *(about if len(connectors(prompt)) == 1 else ())) if part)
 

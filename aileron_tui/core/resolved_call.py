@@ -39,6 +39,11 @@ class ResolvedCall:
         """The connector of the first step, which is also the connector of the preview."""
         return self.steps[0].connector if self.steps else ConnectorRef("")
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Why the call cannot run before somebody signs in to an account or chooses one, in words."""
+        return tuple(dict.fromkeys(step.connector.needs for step in self.steps if step.connector.needs))
+
 
 def resolve_call(
     action: Action, args: JsonObject, connectors: Mapping[str, ConnectorRef], warnings: tuple[str, ...] = ()

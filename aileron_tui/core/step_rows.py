@@ -5,18 +5,19 @@ from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
 from aileron_tui.core.prompt_rows import Row
-from aileron_tui.core.resolved_step import ResolvedStep
+from aileron_tui.core.resolved_step import ResolvedStep, account_words
 
 _HASH_SHOWN: Final = 15
 _LONGEST_INLINE: Final = 200
 
 
 def step_text(step: ResolvedStep) -> str:
-    """A step as one line: its op, its connector, and the start of the connector's hash."""
+    """A step as one line: its op, its connector, the account that it uses, and the start of the connector's hash."""
     connector = step.connector
     name = f"{connector.name} {connector.version}".rstrip()
     hash_ = connector.hash if len(connector.hash) <= _HASH_SHOWN else f"{connector.hash[:_HASH_SHOWN]}…"
-    return " · ".join(part for part in (step.op, name, hash_ or "hash not given") if part)
+    account = account_words(connector)
+    return " · ".join(part for part in (step.op, name, account, hash_ or "hash not given") if part)
 
 
 def step_rows(steps: tuple[ResolvedStep, ...], args: JsonObject) -> tuple[Row, ...]:

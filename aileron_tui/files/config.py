@@ -140,6 +140,13 @@ class SurfacesConfig:
     )
 
 
+def account_key(meaning: str) -> str:
+    """Defines the key that names an account."""
+    hint = "Use a name that `aileron-tui bindings` lists."
+    pattern = r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}"
+    return key("", meaning, '"work"', pattern=pattern, pattern_hint=hint)
+
+
 @dataclass(frozen=True, slots=True)
 class CredentialSource:
     """The credential of a connector. Set exactly one of `env`, `command` and `keyring`."""
@@ -179,6 +186,14 @@ class ConnectorSettings:
             "example": '{ "api.example.com:443" = "http://127.0.0.1:8080" }',
         },
     )
+    account: str = account_key("Account that this connector uses, which is only needed if it has several.")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSettings:
+    """Settings of one action, under its name."""
+
+    account: str = account_key("Account that the connectors of this action use, whatever their own settings say.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,3 +316,4 @@ class Config:
     webhook: WebhookConfig = field(default_factory=WebhookConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     manifests: tuple[Path, ...] = ()
+    actions: Mapping[str, ActionSettings] = field(default_factory=dict)

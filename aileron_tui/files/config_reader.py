@@ -15,6 +15,7 @@ from aileron_tui.files.config import (
     DAEMON,
     GATE,
     OPENCODE,
+    ActionSettings,
     Config,
     ConfigError,
     ConnectorSettings,
@@ -70,6 +71,7 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
     check_limits(console, ConsoleConfig, ("console",), problems)
     rules = tuple(_rule(item, index, problems) for index, item in enumerate(table.get("risk", ())))
     connectors = {name: _settings(name, item, problems) for name, item in table.get("connectors", {}).items()}
+    actions = {name: _action(name, item, problems) for name, item in table.get("actions", {}).items()}
     sources = _sources(table.get("sources", []), problems)
     manifests = _manifests(table.get("manifests", []), problems)
     return Config(
@@ -83,6 +85,7 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
         webhook,
         MetricsConfig(**table.get("metrics", {})),
         manifests,
+        actions,
     )
 
 
@@ -142,6 +145,11 @@ def _upstream(table: dict[str, str], connector: str, problems: Problems) -> dict
             fix = "Write an address of this machine with its port, such as http://127.0.0.1:8080."
             problems.add(path, "upstream", f'"{server}" is not a server on this machine', fix)
     return {host.lower(): server.rstrip("/") for host, server in table.items()}
+
+
+def _action(name: str, table: dict[str, Any], problems: Problems) -> ActionSettings:
+    check_limits(table, ActionSettings, ("actions", name), problems)
+    return ActionSettings(**table)
 
 
 def _credential(table: dict[str, Any], connector: str, problems: Problems) -> CredentialSource:

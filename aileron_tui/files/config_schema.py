@@ -18,6 +18,7 @@ from aileron_tui.core.toml_schema import (
 )
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import (
+    ActionSettings,
     BundleConfig,
     ConnectorSettings,
     ConsoleConfig,
@@ -111,6 +112,7 @@ TABLES: Final = (
     ConfigTable("[[sources]]", SourceConfig),
     ConfigTable('[connectors."github://acme/tickets"]', ConnectorSettings),
     ConfigTable('[connectors."github://acme/tickets".credential]', CredentialSource),
+    ConfigTable("[actions.send-ticket]", ActionSettings),
 )
 
 
@@ -177,4 +179,5 @@ SCHEMA: Final[Fields] = {
     "risk": TableListSchema(_schema(RiskConfig)),
     "sources": TableListSchema(_schema(SourceConfig)),
     "connectors": NamedTablesSchema(_schema(ConnectorSettings)),
+    "actions": NamedTablesSchema(_schema(ActionSettings)),
 }

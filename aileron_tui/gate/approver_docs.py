@@ -33,7 +33,13 @@ _DECISION: Final[dict[str, JsonObject]] = {
     "edited_payload": mapping("The inputs that the operator changed."),
     "envelope": ref("Envelope"),
 }
-_SESSION: Final = record("token expires_at", token=text("The bearer token of the session."), expires_at=text())
+_ACCOUNTS: Final = choice("Whether an approver has to unlock the accounts of connectors.", "none", "locked", "unlocked")
+_SESSION: Final = record(
+    "token expires_at accounts",
+    token=text("The bearer token of the session."),
+    expires_at=text(),
+    accounts=_ACCOUNTS,
+)
 
 
 CHALLENGE: Final = RouteDocs(
@@ -211,7 +217,13 @@ VIEWER_SESSION: Final = RouteDocs(
         ReplyDocs(
             200,
             "The session.",
-            record("token expires_at instance", token=text(), expires_at=text(), instance=text()),
+            record(
+                "token expires_at instance accounts",
+                token=text(),
+                expires_at=text(),
+                instance=text(),
+                accounts=_ACCOUNTS,
+            ),
         ),
     ),
 )

@@ -34,7 +34,15 @@ _REQUESTS_PER_VIEW: Final = 100
 """How many requests shown to a new watcher count as one view."""
 
 _UNRECORDED_CODES: Final = frozenset(
-    {"INVALID_STATE", "PREVIEW_PENDING", "PROMPT_PENDING", "CONNECTOR_BUSY", "invalid_body", "not_found"}
+    {
+        "INVALID_STATE",
+        "PREVIEW_PENDING",
+        "PROMPT_PENDING",
+        "CONNECTOR_BUSY",
+        "ACCOUNT_NEEDED",
+        "invalid_body",
+        "not_found",
+    }
 )
 _DECISION_FIELDS: Final = ("approved", "reason", "edited_payload", "envelope")
 
@@ -88,7 +96,8 @@ class ApproverRoutes:
             token, session = self._sessions.open(challenge, keyid, signature)
         except SessionRefused as error:
             raise Refusal(403, error.code, str(error)) from None
-        return json_response({"token": token, "expires_at": session.expires_at})
+        accounts = self._gate.accounts_state
+        return json_response({"token": token, "expires_at": session.expires_at, "accounts": accounts})
 
     async def close_session(self, http_request: HttpRequest) -> Response:
         """Closes the session of the caller."""

@@ -56,11 +56,14 @@ def _type_of(value: Json) -> str:
     return next((type_ for type_ in _TYPES if _has_type(value, type_)), "")
 
 
-def no_longer_possible(action: Action | None, args: JsonObject) -> str:
-    """Says why a waiting call cannot be approved with the manifests as they are now; "" if it can."""
+def no_longer_possible(action: Action | None, args: JsonObject, *, was_gated: bool = True) -> str:
+    """Says why a waiting call cannot be approved with the manifests as they are now; "" if it can.
+
+    What was not gated when it was called waits only because it lacked an account.
+    """
     if action is None:
         return "its action was removed"
-    if not action.gated:
+    if was_gated and not action.gated:
         return "its action was changed and no longer needs approval; call it again"
     if errors := input_errors(action.inputs, args):
         return f"its action was changed and its inputs are no longer valid: {'; '.join(text for _, text in errors)}"

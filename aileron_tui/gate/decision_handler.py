@@ -217,6 +217,9 @@ class DecisionHandler:
             return await self._record(request, decision, digest, edit)
         if self._requests.is_outdated(request):
             return _outdated(request)
+        call = edit.call if edit else request.call
+        if needs := call.needs if isinstance(call, ResolvedCall) else ():
+            return replies.error(409, "ACCOUNT_NEEDED", f"it cannot run yet: {needs[0]}", state=request.state)
         if edit is None and request.preview_state is PreviewState.FETCHING:
             message = "the preview is still being fetched; review it, then approve"
             return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
@@ -413,7 +416,7 @@ class DecisionHandler:
 
 
 def _outdated(request: GateRequest) -> Reply:
-    message = "the manifests changed, and the prompt is being made again; review it, then approve"
+    message = "the manifests or accounts changed, and the prompt is being made again; review it, then approve"
     return replies.error(409, "PROMPT_PENDING", message, state=request.state)
 
 

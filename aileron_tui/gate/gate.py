@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui import __version__
+from aileron_tui.accounts.secret_store import SecretStores
 from aileron_tui.core.alert_routing import PROMPT
 from aileron_tui.core.alerts import AlertChannel
 from aileron_tui.core.entry_kinds import EntryKind
@@ -21,6 +22,7 @@ from aileron_tui.core.unsigned_denial import UnsignedDenial
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
+from aileron_tui.gate.account_registry import AccountRegistry
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.alert_router import AlertRouter
 from aileron_tui.gate.bundle_in_use import BundleInUse
@@ -93,6 +95,7 @@ class Gate:
         self._deadlines = DeadlineHandler(self._gate_state, self._requests, self._decisions, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
+        self._accounts = AccountRegistry(setup, self._gate_state.accounts)
         self._reported = ""
         self._reloading = asyncio.Lock()
         self.metrics_token = ""  # the hash of the token for metrics, if they are served
@@ -118,6 +121,22 @@ class Gate:
         self._alerts.use_channels(channels)
 
     @property
+    def accounts(self) -> SecretStores:
+        """Where the secrets of accounts are."""
+        return self._gate_state.accounts
+
+    @property
+    def accounts_state(self) -> str:
+        """Whether somebody has to unlock the secrets of accounts: "none" if there is nothing to unlock."""
+        vault = self.accounts.vault
+        return "locked" if vault.locked else "unlocked" if vault.exists else "none"
+
+    def accounts_unlocked(self, approver: str) -> None:
+        """Notes who has unlocked the secrets of accounts, and fetches the previews that lacked them."""
+        log.info("the accounts were unlocked with the key %s", inline(approver))
+        self._requests.fetch_failed_previews()
+
+    @property
     def page_url(self) -> str:
         """Where requests can be answered in a browser, "" if there is no page."""
         return self._gate_state.page_url
@@ -126,7 +145,9 @@ class Gate:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
         state, setup = self._gate_state, self._gate_state.setup
         state.threads = SandboxThreads(setup.limits.pools)
-        settings = sandbox_settings(setup.config, setup.cache, setup.keyring, setup.limits.op_seconds)
+        settings = sandbox_settings(
+            setup.config, setup.cache, setup.keyring, setup.limits.op_seconds, self._accounts.secrets
+        )
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(state.threads.shutdown, wait=False)
             ledger = await asyncio.to_thread(open_ledger, self.ledger_path, boot_clock=state.boot_clock)
@@ -140,6 +161,7 @@ class Gate:
             await asyncio.to_thread(start_wasi_runtime)
             self._bundle = BundleInUse(setup, settings)
             self._bundle.note(state.reader)
+            self._accounts.note(state.reader)
             state.installed = await asyncio.to_thread(self._bundle.load)
             state.bundle_is_current = self._bundle_is_current
             started: JsonObject = {"instance": self.instance, "version": __version__, "boot": state.boot_clock.boot}
@@ -225,6 +247,7 @@ class Gate:
         state = self._gate_state
         async with self._reloading:
             self._bundle.note(state.reader)
+            self._accounts.note(state.reader)
             if await asyncio.to_thread(self._bundle.state) != state.installed.folder_state:
                 try:
                     installed = await asyncio.to_thread(self._bundle.load)
@@ -240,6 +263,7 @@ class Gate:
     def _bundle_is_current(self) -> bool:
         """Whether the bundle is what is installed now; while the ledger cannot be read, nobody knows."""
         try:
+            self._accounts.note(self._gate_state.reader)
             return self._bundle.is_current(self._gate_state.reader, self._gate_state.installed)
         except AileronError:
             return False
@@ -477,9 +501,10 @@ class Gate:
             "version": __version__,
             "instance": self.instance,
             "action_count": len(state.installed.actions),
-            "connector_count": len({name for refs in state.installed.connectors.values() for name in refs}),
+            "connector_count": state.installed.connector_count(),
             "waiting": waiting,
             "running": len(self._op_runner.tasks),
             "ledger_head": str(state.recorder.head),
+            "accounts": self.accounts_state,
             "approvers": [approver.name for approver in self.approvers().active],
         }

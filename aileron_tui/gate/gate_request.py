@@ -207,18 +207,8 @@ class GateRequest:
         if isinstance(call, ResolvedTool):
             return tool_request_prompt(call, self.asker)
         rows, name = input_rows(call.action.inputs, call.args), call.action.name
-        return Prompt(
-            "action",
-            name,
-            call.connector,
-            call.args,
-            rows,
-            preview,
-            self.asker,
-            self.risk,
-            call.steps,
-            warnings=call.warnings,
-        )
+        asked = (call.connector, call.args, rows, preview, self.asker, self.risk, call.steps)
+        return Prompt("action", name, *asked, warnings=(*call.needs, *call.warnings))
 
     def to_json(self, instance: str, head: str, prompt: Prompt | None = None) -> JsonObject:
         """Returns the request as sent to approvers: Aileron's fields, and everything a signed decision needs."""

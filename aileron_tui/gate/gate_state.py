@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
+from aileron_tui.accounts.secret_store import SecretStores
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.resolved_call import ResolvedCall
@@ -157,6 +158,7 @@ class GateState:
         self.outbox_thread = ThreadPoolExecutor(1, thread_name_prefix="outbox")
         self.feed = EventFeed(self.encoded_list, self._readers)
         self.presence = Presence(self.feed.publish)
+        self.accounts = SecretStores(setup.data)
         self.page_url = ""  # where requests can be answered in a browser
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}

@@ -20,6 +20,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.gate import agent_docs, approver_docs
+from aileron_tui.gate.account_routes import AccountRoutes
 from aileron_tui.gate.agent_routes import AgentRoutes
 from aileron_tui.gate.agent_turns import AgentTurns
 from aileron_tui.gate.approver_routes import ApproverRoutes
@@ -103,6 +104,7 @@ class GateApp:
                 *AgentRoutes(gate, held).routes,
                 *PermissionRoutes(gate, held).routes,
                 *ApproverRoutes(gate, self.sessions, self._watchers).routes,
+                *AccountRoutes(gate).routes,
                 *ViewerRoutes(gate, self.viewers, self._viewing).routes,
                 *self._page.routes,
                 *(doors(gate, held) if doors else ()),

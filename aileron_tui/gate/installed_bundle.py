@@ -3,6 +3,7 @@
 import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,14 @@ from aileron_tui.files.config import Config
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.connector_call import CallLimits
 from aileron_tui.sandbox.connector_package import ConnectorPackage, PublisherKeyring, read_packages
-from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring
+from aileron_tui.sandbox.credentials import (
+    Accounts,
+    ConfiguredCredential,
+    Credentials,
+    FromCommand,
+    FromEnvironment,
+    FromKeyring,
+)
 from aileron_tui.sandbox.failure import Failure
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.network_grant import Url, normalized_host, read_url
@@ -35,15 +43,27 @@ class InstalledBundle:
     """A bundle whose actions can be called. Running ops keep their bundle when the folder changes."""
 
     actions: Mapping[str, Action]
-    connectors: Mapping[str, Mapping[str, ConnectorRef]]  # by action and by name
     findings: tuple[Finding, ...]
     failures: Mapping[str, Failure]
     sandbox: Sandbox
     folder_state: FolderState
+    _refs: dict[str, tuple[int, Mapping[str, ConnectorRef]]] = field(default_factory=dict)
+
+    def connectors(self, action: Action) -> Mapping[str, ConnectorRef]:
+        """The connectors of one of the actions by name, with the accounts that they would use now."""
+        revision = self.sandbox.accounts_revision
+        known = self._refs.get(action.name)
+        if known is None or known[0] != revision:
+            known = self._refs[action.name] = (revision, self.sandbox.connectors(action))
+        return known[1]
 
     def resolve(self, action: Action, args: JsonObject) -> ResolvedCall:
         """Resolves a call of one of the actions."""
-        return resolve_call(action, args, self.connectors.get(action.name, {}), self.sandbox.warnings(action))
+        return resolve_call(action, args, self.connectors(action), self.sandbox.warnings(action))
+
+    def connector_count(self) -> int:
+        """How many connectors the actions use."""
+        return len({needed.name for action in self.actions.values() for needed in action.requires})
 
     def listing(self, risk_rules: Sequence[RiskRule]) -> JsonObject:
         """Lists the actions for agents, and what could not be loaded."""
@@ -74,8 +94,7 @@ def install_content(
     sandbox = Sandbox(packages, settings, client)
     weakref.finalize(sandbox, client.close)  # a replaced sandbox is used until its last request ends
     failures = sandbox.check(bundle.actions.values())
-    refs = {name: sandbox.connectors(action) for name, action in bundle.actions.items()}
-    return InstalledBundle(bundle.actions, refs, bundle.findings, failures, sandbox, state)
+    return InstalledBundle(bundle.actions, bundle.findings, failures, sandbox, state)
 
 
 def folder_state(*folders: Path) -> FolderState:
@@ -125,10 +144,14 @@ def action_json(action: Action, risk_rules: Sequence[RiskRule]) -> JsonObject:
 
 
 def sandbox_settings(
-    config: Config, cache: Path | None, keyring: PublisherKeyring, op_seconds: float = CallLimits().execute_seconds
+    config: Config,
+    cache: Path | None,
+    keyring: PublisherKeyring,
+    op_seconds: float = CallLimits().execute_seconds,
+    accounts: Accounts | None = None,
 ) -> SandboxSettings:
     """Builds the sandbox settings from the user's configuration. `op_seconds` is the time limit of each step."""
-    bindings: dict[str, Binding] = {}
+    configured: dict[str, ConfiguredCredential] = {}
     limits: dict[str, CallLimits] = {}
     test_servers: dict[str, dict[str, Url]] = {}
     defaults = CallLimits(execute_seconds=op_seconds)
@@ -142,7 +165,7 @@ def sandbox_settings(
                 if source.command
                 else FromKeyring(service, user)
             )
-            bindings[name] = Binding(secret_source, source.region, source.access_key_id)
+            configured[name] = ConfiguredCredential(secret_source, source.region, source.access_key_id)
         limits[name] = CallLimits(
             execute_seconds=connector.seconds or op_seconds,
             memory=connector.memory_mib * _MIB if connector.memory_mib else defaults.memory,
@@ -157,7 +180,7 @@ def sandbox_settings(
             }
     return SandboxSettings(
         cache=cache,
-        credentials=Credentials(bindings),
+        credentials=Credentials(configured, accounts),
         keyring=keyring,
         limits=defaults,
         limits_by_connector=limits,

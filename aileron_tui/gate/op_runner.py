@@ -50,7 +50,10 @@ class OpRunner:
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def run_ungated(self, action: Action, args: JsonObject, asker: Asker, agent: str) -> Reply:
-        """Runs an action that needs no approval. The ledger has the digest of large inputs instead of the inputs."""
+        """Runs an action that needs no approval. The ledger has the digest of large inputs instead of the inputs.
+
+        A call that lacks an account becomes a request, so that somebody can sign in or deny it.
+        """
         id_ = f"run-{secrets.token_hex(8)}"
         if self._gate_state.threads.is_full(ThreadUse.UNGATED, agent):
             waiting = self._gate_state.setup.limits.ungated_queue
@@ -58,6 +61,8 @@ class OpRunner:
             return replies.error(429, "too_many_calls", message)
         installed = self._gate_state.installed
         call = installed.resolve(action, args)
+        if call.needs:
+            return await self._requests.call(action, args, asker, agent, None)
         recorded, size = recorded_args(call.args)
         if seconds := self._gate_state.ledger_rates.of(agent).take(size + ENTRY_BYTES):
             message = f"this agent writes too much to the ledger; try again in {seconds} s"

@@ -355,6 +355,12 @@ class RequestHandler:
         if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
             self._gate_state.announce(request)
 
+    def fetch_failed_previews(self) -> None:
+        """Fetches again every preview that is not available."""
+        for request in self._gate_state.pending():
+            if request.sandbox and request.preview and request.preview.unavailable:
+                self._gate_state.spawn(self.refresh_preview(request))
+
     async def fetch_preview(
         self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
     ) -> FetchedPreview | None:
@@ -407,7 +413,7 @@ class RequestHandler:
         return lambda result: FetchedPreview(result, began_at, uptime, changes)
 
     async def resolve_again(self) -> None:
-        """Resolves every waiting call that was resolved with another bundle than the present one.
+        """Resolves every waiting call that was resolved with another bundle or other accounts than the present ones.
 
         What differs is a new prompt, and a request that the bundle no longer allows is withdrawn. A request for which
         that fails cannot be approved (`is_outdated`); this must be called again until there is none.
@@ -422,19 +428,24 @@ class RequestHandler:
             log.error("%d prompts could not be made again yet: %s", len(failures), inline(str(failures[0])))
 
     def is_outdated(self, request: GateRequest) -> bool:
-        """Whether a request was resolved with another bundle than the present one, or that one is about to change."""
+        """Whether a request was resolved otherwise than it would be now, or the bundle is about to change."""
         if request.sandbox is None:
             return False
         return self._has_other_bundle(request) or not self._gate_state.bundle_is_current()
 
     def _has_other_bundle(self, request: GateRequest) -> bool:
-        return request.sandbox is not None and request.sandbox is not self._gate_state.installed.sandbox
+        """Whether a request was resolved with another bundle, or with other accounts than would be used now."""
+        installed = self._gate_state.installed
+        if request.sandbox is None or request.sandbox is not installed.sandbox:
+            return request.sandbox is not None
+        steps, now = request.action_call.steps, installed.connectors(request.action)
+        return any(step.connector != now.get(step.connector.name, step.connector) for step in steps)
 
     async def _resolve_again(self, request: GateRequest) -> None:
         """Resolves one waiting call again. A new prompt is recorded before it takes effect."""
         gate_state, installed = self._gate_state, self._gate_state.installed
         action = installed.actions.get(request.action.name)
-        if why := no_longer_possible(action, request.args):
+        if why := no_longer_possible(action, request.args, was_gated=request.action.gated):
             await self.end_unanswered(request, RequestState.WITHDRAWN, why)
         if action is None or why:
             return
@@ -446,7 +457,8 @@ class RequestHandler:
                 request.sandbox = installed.sandbox
                 return
             prompt = replace(request.prompt_for(call, None), risk=risk)
-            body: JsonObject = {"change": "the manifests were reloaded, so the prompt was made again"}
+            what = "the manifests were reloaded" if request.sandbox is not installed.sandbox else "the accounts changed"
+            body: JsonObject = {"change": f"{what}, so the prompt was made again"}
             entry = EntryDraft(EntryKind.CONFIG_CHANGED, body | {"digest": prompt.digest}, request.id)
             await gate_state.recorder.record(entry)
             if request.edited_from:

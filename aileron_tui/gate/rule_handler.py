@@ -14,6 +14,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import count_warnings
 from aileron_tui.core.protected_paths import protected_value
+from aileron_tui.core.resolved_step import ConnectorRef
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.rule_answer import RuleAnswer
 from aileron_tui.core.rule_match import RuleCall, answer, may_depend_on_preview, protected_in, what_runs
@@ -64,7 +65,7 @@ class RuleHandler:
         self._own = tuple(spellings(own_folders(gate_state.setup)))
         self.hand_over: Callable[[GateRequest], None] = lambda _: None
         """Hands over a tool call that a rule allowed, once that is recorded."""
-        self._runs: dict[str, tuple[Sandbox | None, Action, str]] = {}
+        self._runs: dict[str, tuple[Sandbox | None, Action, tuple[ConnectorRef, ...], str]] = {}
 
     def answering(self, request: GateRequest) -> Coroutine[Any, Any, None] | None:
         """Returns what records and answers a new request by a rule, or None if no rule may answer it."""
@@ -123,10 +124,11 @@ class RuleHandler:
 
     def _what_runs(self, request: GateRequest) -> str:
         """The digest of what would run, which is the same for all calls of an action with the same manifests."""
-        known = self._runs.get(request.name)
-        if known is None or known[0] is not request.sandbox or known[1] is not request.action:
-            known = self._runs[request.name] = (request.sandbox, request.action, what_runs(request.action_call))
-        return known[2]
+        call, known = request.action_call, self._runs.get(request.name)
+        connectors = tuple(step.connector for step in call.steps)
+        if known is None or known[0] is not request.sandbox or known[1:3] != (request.action, connectors):
+            known = self._runs[request.name] = (request.sandbox, request.action, connectors, what_runs(call))
+        return known[3]
 
     async def _answer(self, request: GateRequest, call: RuleCall, *, denied: bool) -> None:
         """Records and answers a request whose answer does not depend on a preview."""

@@ -41,7 +41,8 @@ class ViewerRoutes:
         if seconds := self._sessions.opening_limit.take():
             raise rate_limited("viewers", seconds)
         token, session = self._sessions.open()
-        return json_response({"token": token, "expires_at": session.expires_at, "instance": self._gate.instance})
+        about = {"instance": self._gate.instance, "accounts": self._gate.accounts_state}
+        return json_response({"token": token, "expires_at": session.expires_at, **about})
 
     async def close_session(self, http_request: HttpRequest) -> Response:
         """Closes the session of the caller."""

@@ -1,16 +1,20 @@
-"""Which changes of keys, agents, rules, packages and publishers a ledger takes, and the counters of security keys.
+"""Which changes a ledger takes: of keys, agents, rules, packages, bindings and publishers.
 
-What is signed must be signed over this ledger. The signatures themselves are verified by those who read the entries.
+It also checks the counters of security keys. What is signed must be signed over this ledger. The signatures themselves
+are verified by those who read the entries.
 """
 
 from aileron_tui.core.agent_change import AGENT_CHANGES, read_change
 from aileron_tui.core.agent_change import objection as agent_objection
 from aileron_tui.core.authenticator_data import counter_problem, recorded_counter
+from aileron_tui.core.binding_change import BINDING_CHANGES, Binding, check_declined
+from aileron_tui.core.binding_change import apply_change as apply_binding_change
+from aileron_tui.core.binding_change import objection as binding_objection
+from aileron_tui.core.binding_change import read_change as read_binding_change
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.key_change import KEY_CHANGES, needs_signature, recorded_key_change
-from aileron_tui.core.package_change import HEAD_WINDOW as PACKAGE_HEAD_WINDOW
 from aileron_tui.core.package_change import PACKAGE_CHANGES, apply_change, read_declined
 from aileron_tui.core.package_change import objection as package_objection
 from aileron_tui.core.package_change import read_change as read_package_change
@@ -20,6 +24,7 @@ from aileron_tui.core.restoration import read_restoration
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.rule_change import objection as rule_objection
 from aileron_tui.core.rule_change import read_change as read_rule_change
+from aileron_tui.core.signed_change import HEAD_WINDOW as CHANGE_HEAD_WINDOW
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.store import RequestLookup
 
@@ -36,6 +41,8 @@ def admit_change(ledger: RequestLookup, entry: Entry) -> None:
         _admit_rule_change(ledger, entry)
     if entry.kind in PACKAGE_CHANGES:
         _admit_package_change(ledger, entry)
+    if entry.kind in BINDING_CHANGES:
+        _admit_binding_change(ledger, entry)
     if entry.kind in PUBLISHER_CHANGES:
         _admit_publisher_change(ledger, entry)
     if entry.kind == EntryKind.RESTORED:
@@ -111,8 +118,30 @@ def _admit_package_change(ledger: RequestLookup, entry: Entry) -> None:
         raise EntryRefused("the change to packages is not valid", str(error)) from None
     if why := package_objection(installed, used, change, entry.time):
         raise EntryRefused("the packages cannot be changed", why)
-    if ledger.position(change.head, max(1, entry.seq - PACKAGE_HEAD_WINDOW), entry.seq) is None:
+    if ledger.position(change.head, max(1, entry.seq - CHANGE_HEAD_WINDOW), entry.seq) is None:
         raise EntryRefused("the change to packages was not signed over a recent head of the ledger", change.head)
+
+
+def _admit_binding_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a change that does not fit those before it. Its readers verify the signature."""
+    current: dict[tuple[str, str], Binding] = {}
+    used: set[str] = set()
+    try:
+        if entry.kind == EntryKind.BINDING_DECLINED:
+            check_declined(entry)
+            return
+        change, _ = read_binding_change(entry)
+        for earlier in ledger.binding_changes():
+            if earlier.kind != EntryKind.BINDING_DECLINED:
+                before, _ = read_binding_change(earlier)
+                used.add(before.binding.id)
+                apply_binding_change(current, before)
+    except JsonError as error:
+        raise EntryRefused("the change to a binding is not valid", str(error)) from None
+    if why := binding_objection(current, used, change, entry.time):
+        raise EntryRefused("the binding cannot be changed", why)
+    if ledger.position(change.head, max(1, entry.seq - CHANGE_HEAD_WINDOW), entry.seq) is None:
+        raise EntryRefused("the change to a binding was not signed over a recent head of the ledger", change.head)
 
 
 def _admit_publisher_change(ledger: RequestLookup, entry: Entry) -> None:

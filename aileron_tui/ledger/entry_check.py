@@ -5,9 +5,9 @@ signature by a key that was enrolled and not revoked at that point; that the hea
 this chain and not older than the request it answers (so the operator's signature covers the past, and no decision can
 be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; that an
 approver signed every extension of a deadline, before that deadline and within the limit; and that an approver signed
-every change to an agent or a trusted publisher, over the entry just before it, and every change to a rule or to the
-installed packages. A request that a rule answered must be within the reach of that rule, which must be in force. The
-report names the first bad entry.
+every change to an agent or a trusted publisher, over the entry just before it, and every change to a rule, to the
+installed packages or to a binding. A request that a rule answered must be within the reach of that rule, which must be
+in force. The report names the first bad entry.
 
 For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
 the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.
@@ -24,6 +24,7 @@ from itertools import chain
 from typing import Final, Protocol
 
 from aileron_tui.core.agent_change import AGENT_CHANGES
+from aileron_tui.core.binding_change import BINDING_CHANGES
 from aileron_tui.core.deadline_extension import Extension
 from aileron_tui.core.deadline_extension import objection as extension_objection
 from aileron_tui.core.decision import Statement
@@ -55,6 +56,7 @@ _CHANGE_DAMAGE: Final = {
     "agent": Damage.AGENT,
     "rule": Damage.RULE,
     "package": Damage.PACKAGE,
+    "binding": Damage.BINDING,
     "publisher": Damage.PUBLISHER,
     "ledger": Damage.RESTORED,
 }
@@ -84,6 +86,9 @@ class Signers(Protocol):
 
     def learn_package(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
         """Processes a change to packages, like `learn_rule`. Raises AileronError if the entry is not valid."""
+
+    def learn_binding(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
+        """Processes a change to a binding, like `learn_rule`. Raises AileronError if the entry is not valid."""
 
     def learn_publisher(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
         """Processes a change to a publisher, like `learn_agent`. Raises AileronError if the entry is not valid."""
@@ -120,6 +125,7 @@ class CheckReport:
     unsigned_denials: int = 0
     package_changes: tuple[int, ...] = ()
     publisher_changes: tuple[int, ...] = ()
+    binding_changes: tuple[int, ...] = ()
     trusted: int = 0
     trusted_since: str = ""
 
@@ -180,6 +186,7 @@ class Verification:
     rule_changes: list[int] = field(default_factory=list)
     package_changes: list[int] = field(default_factory=list)
     publisher_changes: list[int] = field(default_factory=list)
+    binding_changes: list[int] = field(default_factory=list)
     rule_answers: Counter[str] = field(default_factory=Counter)
     security_keys: SecurityKeyCheck = field(default_factory=SecurityKeyCheck)
     unsigned_denials: int = 0
@@ -266,7 +273,7 @@ class Verification:
             self._learn(entry)
 
     def _learn(self, entry: Entry) -> None:
-        """Processes a change of keys, agents, rules, packages or publishers."""
+        """Processes a change of keys, agents, rules, packages, bindings or publishers."""
         signers = self.signers
         try:
             if entry.kind in _KEYS:
@@ -283,6 +290,9 @@ class Verification:
             elif entry.kind in PACKAGE_CHANGES:
                 self.package_changes.append(entry.seq)
                 signers.learn_package(entry, self._is_recent)
+            elif entry.kind in BINDING_CHANGES:
+                self.binding_changes.append(entry.seq)
+                signers.learn_binding(entry, self._is_recent)
             elif entry.kind in PUBLISHER_CHANGES:
                 self.publisher_changes.append(entry.seq)
                 signers.learn_publisher(entry, lambda head, seq: self.heads[(seq - 1) % WINDOW] == head)
@@ -301,13 +311,14 @@ class Verification:
 
     @property
     def changes(self) -> list[int]:
-        """The numbers of all entries that changed keys, agents, rules, packages or publishers so far, in order."""
+        """The numbers of all entries that changed something for good so far, in order."""
         lists = (
             self.key_changes,
             self.agent_changes,
             self.rule_changes,
             self.package_changes,
             self.publisher_changes,
+            self.binding_changes,
         )
         return sorted(chain.from_iterable(lists))
 
@@ -479,6 +490,7 @@ class Verification:
             self.unsigned_denials,
             tuple(self.package_changes),
             tuple(self.publisher_changes),
+            tuple(self.binding_changes),
         )
 
 

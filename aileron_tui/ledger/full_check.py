@@ -44,6 +44,9 @@ def around(report: CheckReport, reader: LedgerReader, *, storage: bool = True) -
         indexed = {entry.seq for entry in reader.package_changes()}
         if differing := indexed ^ set(report.package_changes):
             return ChainFault(min(differing), Damage.INDEX, "the list of changes of packages differs from the entries")
+        indexed = {entry.seq for entry in reader.binding_changes()}
+        if differing := indexed ^ set(report.binding_changes):
+            return ChainFault(min(differing), Damage.INDEX, "the list of changes of bindings differs from the entries")
         indexed = {entry.seq for entry in reader.publisher_changes()}
         if differing := indexed ^ set(report.publisher_changes):
             return ChainFault(

@@ -77,6 +77,9 @@ class RequestLookup(Protocol):
     def package_changes(self) -> tuple[Entry, ...]:
         """Every entry that adds, removes or declines packages, in order."""
 
+    def binding_changes(self) -> tuple[Entry, ...]:
+        """Every entry that makes, ends or declines a binding, in order."""
+
     def publisher_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes the trusted publishers, in order."""
 
@@ -139,6 +142,9 @@ class LedgerView(RequestLookup, Protocol):
 
     def last_package_change(self) -> int:
         """The number of the last entry that added, removed or declined packages, or 0."""
+
+    def last_binding_change(self) -> int:
+        """The number of the last entry that made, ended or declined a binding, or 0."""
 
     def calls(self, wanted: CallFilter) -> Iterator[RecordedCall]:
         """The past calls that may match, newest first."""

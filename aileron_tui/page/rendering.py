@@ -223,6 +223,7 @@ def _runs(prompt: Prompt, rows: Rows) -> Fold | None:
     details = (
         *((_given(rows, "Op", prompt.steps[0].op),) if len(prompt.steps) == 1 else ()),
         _given(rows, "Connector", name),
+        *((_given(rows, "Account", connector.account),) if connector.account else ()),
         _given(rows, "Hash", connector.hash),
         _signature(rows, own("Signature"), connector),
         *(_signature(rows, (*own("Signature of "), *rows.line(short_name(other.name))), other) for other in others),

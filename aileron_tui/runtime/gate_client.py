@@ -47,6 +47,7 @@ from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
 
 if TYPE_CHECKING:  # a console draws its first frame before it needs rules
+    from aileron_tui.accounts.vault import DataKey
     from aileron_tui.core.rule import Rule
     from aileron_tui.core.rule_change import RuleChange
     from aileron_tui.core.rule_list import ListedRule, RuleOffers
@@ -60,6 +61,7 @@ DECIDE_SECONDS: Final = 150.0
 PRESENCE_SECONDS: Final = 5.0
 _RUN_SECONDS: Final = LONGEST_OP + 60.0
 """How much longer the reply to a call may take, because an action that needs no approval runs first."""
+_UNLOCK: Final = "/v1/accounts/unlock"
 
 
 def connect_as_approver(found: FoundGate, transport: httpx.BaseTransport | None = None) -> HttpConnection:
@@ -146,6 +148,7 @@ class ApproverClient:
     """The client for approvers with an enrolled key. Opens a session when needed, and a new one when it has expired.
 
     `check_gate` gets the address, ledger and instance of the gate before anything is signed, and raises to refuse it.
+    `data_key` returns the key of the secrets of accounts, which is sent if the gate needs it, or None.
     """
 
     def __init__(  # noqa: PLR0913  # who calls, which gate, and under which name
@@ -156,11 +159,13 @@ class ApproverClient:
         surface: str = "cli",
         name: str = "",
         check_gate: Callable[[str, str, str], None] | None = None,
+        data_key: Callable[[UnlockedKey], "DataKey | None"] | None = None,
         transport: httpx.BaseTransport | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._found = found
         self._check_gate = check_gate
+        self._data_key = data_key
         self._connection = connect_as_approver(found, transport)
         self.name = name
         self._key = key
@@ -352,6 +357,12 @@ class ApproverClient:
         """The status of the gate."""
         return self._ask("GET", "/v1/status")
 
+    def unlock_accounts(self, key: "DataKey") -> None:
+        """Sends the key of the secrets of accounts, only to a gate of this user on this machine."""
+        if not self._found.instance:
+            raise NoGate("accounts can be unlocked only on the gate of this home")
+        self._ask("POST", _UNLOCK, _unlock_body(key))
+
     def vault(self) -> VaultState:
         """Always NONE, because a gate has no vault."""
         return VaultState.NONE
@@ -408,11 +419,20 @@ class ApproverClient:
             self._check_gate(self._found.url, ledger, instance)
         signature = base64.b64encode(self._key.sign(session_proof(challenge, instance, ledger))).decode()
         proof: JsonObject = {"challenge": challenge, "keyid": self._key.public.fingerprint, "signature": signature}
-        token = self._connection.ask("POST", "/v1/approver/session", proof).get("token")
+        opened = self._connection.ask("POST", "/v1/approver/session", proof)
+        token = opened.get("token")
         if not isinstance(token, str):
             raise InvalidReply("the gate's reply contains no session token")
         self._connection.redact.add(token)
         self._token, self.instance = token, instance
+        if opened.get("accounts") == "locked" and self._data_key is not None:
+            with suppress(AileronError):  # the gate says so to whoever needs an account
+                if found := self._data_key(self._key):
+                    self._connection.ask("POST", _UNLOCK, _unlock_body(found), headers=self._headers)
+
+
+def _unlock_body(key: "DataKey") -> JsonObject:
+    return {"key": base64.b64encode(key.reveal()).decode()}
 
 
 def _path_segment(name: str) -> str:

@@ -27,6 +27,7 @@ class ViewerClient:
         self.name = name
         self._token = ""
         self.instance = ""
+        self.accounts = ""  # "none", "locked" or "unlocked", once a session is open
 
     def __enter__(self) -> Self:
         return self
@@ -76,6 +77,7 @@ class ViewerClient:
         check_instance(self._found, instance)
         self._connection.redact.add(token)
         self._token, self.instance = token, instance
+        self.accounts = str(reply.get("accounts", ""))
 
 
 class NoViewers(RuntimeFault):

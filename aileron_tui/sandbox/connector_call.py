@@ -55,7 +55,7 @@ class CallLimits:
 class Invocation:
     """An op with its arguments and its limits; `methods=None` allows every HTTP method.
 
-    `idempotent` means that the manifest says that the op may be repeated.
+    `idempotent` means that the manifest says that the op may be repeated. `account` is the one that it uses.
     """
 
     op: str
@@ -64,6 +64,7 @@ class Invocation:
     methods: frozenset[str] | None
     limits: CallLimits
     idempotent: bool = False
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def invoke(
     exchange = HttpExchange(
         surroundings.client,
         NetworkGrant(connector.hosts),
-        Injector(connector, surroundings.credentials, masks, deadline),
+        Injector(connector, surroundings.credentials, masks, deadline, invocation.account),
         invocation.methods,
         deadline,
         limits.request,

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import time
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Final
 
 from aileron_tui.core.connector import Connector, Credential
@@ -11,7 +11,7 @@ from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import sigv4
-from aileron_tui.sandbox.credentials import Binding, Credentials, Secret, missing_credential
+from aileron_tui.sandbox.credentials import Credentials, FoundCredential, Secret, missing_credential
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 from aileron_tui.sandbox.network import Headers, UpstreamRequest
 from aileron_tui.sandbox.network_grant import LOCALHOST, Url, ip_literal
@@ -54,12 +54,14 @@ class SecretMasks:
 
 @dataclass(frozen=True, slots=True)
 class Injector:
-    """Adds one connector's credential to the requests of one call."""
+    """Adds one connector's credential, that of `account` if there is one, to the requests of one call."""
 
     connector: Connector
     credentials: Credentials
     masks: SecretMasks
     deadline: float
+    account: str = ""
+    used: list[Secret] = field(default_factory=list)
 
     def check(self, kind: str) -> Credential:
         """Returns the declared credential; refuses a kind that the manifest does not declare."""
@@ -77,8 +79,11 @@ class Injector:
             raise CallRefused(
                 _credential_denied(f"credentials are not sent to {request.url.host_port} without TLS", kind)
             )
-        binding, secret = self.credentials.find(self.connector.name, kind, self.deadline - time.monotonic())
-        self.masks.add(secret.reveal())
+        found = self.credentials.find(self.connector, kind, self.account, self._seconds)
+        secret = found.secret
+        self.used.append(secret)
+        for hidden in (secret, *found.hidden):
+            self.masks.add(hidden.reveal())
         match kind:
             case "oauth2":
                 return _with_headers(request, (("Authorization", f"Bearer {secret.reveal()}"),))
@@ -88,23 +93,35 @@ class Injector:
                     request, ((declared.header or "Authorization", template.replace("{key}", secret.reveal())),)
                 )
             case "aws_sigv4":
-                return self._signed(request, declared, binding, secret)
+                return self._signed(request, declared, found)
             case _:
                 raise CallRefused(_credential_denied("this kind of credential is not supported", kind))
 
-    def _signed(
-        self, request: UpstreamRequest, declared: Credential, binding: Binding, secret: Secret
-    ) -> UpstreamRequest:
+    def renewed(self) -> bool:
+        """Replaces the credential that the service just refused; returns whether a request can be sent again.
+
+        That is so once in a call, and only for an account whose provider gives new tokens.
+        """
+        refused = self.used[-1] if self.used else None
+        if refused is None or len({secret.reveal() for secret in self.used}) > 1:
+            return False
+        return self.credentials.renew(self.connector, self.account, refused, self._seconds)
+
+    @property
+    def _seconds(self) -> float:
+        return self.deadline - time.monotonic()
+
+    def _signed(self, request: UpstreamRequest, declared: Credential, found: FoundCredential) -> UpstreamRequest:
         name = self.connector.name
-        key_id, key, token = _aws_keys(name, secret)
+        key_id, key, token = _aws_keys(name, found.secret)
         for text in (key, token):
             self.masks.add(text)
-        key_id = key_id or binding.access_key_id or declared.access_key_id
-        found = _AWS_HOST.fullmatch(request.url.host)
-        region = binding.region or declared.region or (found[1] if found else "")
-        if found and binding.region and found[1] != binding.region:
+        key_id = key_id or found.access_key_id or declared.access_key_id
+        host = _AWS_HOST.fullmatch(request.url.host)
+        region = found.region or declared.region or (host[1] if host else "")
+        if host and found.region and host[1] != found.region:
             raise CallRefused(
-                missing_credential(name, declared.kind, f"the binding is for {binding.region}, not for {found[1]}")
+                missing_credential(name, declared.kind, f"the credential is for {found.region}, not for {host[1]}")
             )
         if not key_id or not region:
             raise CallRefused(missing_credential(name, declared.kind, "access_key_id or region is missing"))

@@ -10,7 +10,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.sandbox.connector_call import CallResult
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
-from aileron_tui.sandbox.loaded_connectors import LoadedConnectors
+from aileron_tui.sandbox.loaded_connectors import LoadedConnectors, OpCall
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ def _run_step(connectors: LoadedConnectors, call: ResolvedCall, step: ResolvedSt
     except CallRefused as refused:
         return CallResult(failure=refused.failure)
     idempotent = any(declared.id == step.id and declared.idempotent is True for declared in call.action.execute)
-    return connectors.call(loaded, step.op, step.inputs, preview=False, idempotent=idempotent)
+    return connectors.call(loaded, OpCall(step.op, step.inputs, step.connector.account, idempotent), preview=False)
 
 
 def _undeclared_op(step: ResolvedStep) -> Failure:

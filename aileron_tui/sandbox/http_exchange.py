@@ -21,6 +21,7 @@ _FORBIDDEN_METHODS: Final = frozenset({"CONNECT", "TRACE"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _METHOD_KEEPING_REDIRECTS: Final = frozenset({307, 308})
 _MAX_REDIRECTS: Final = 10
+_UNAUTHORIZED: Final = 401
 _MAX_HEADERS: Final = 100
 _MAX_HEADERS_SIZE: Final = 32 * 1024
 # Only the host sets the headers that frame and route a request.
@@ -127,6 +128,9 @@ class HttpExchange:
         credential = guest_request.credential
         for _ in range(_MAX_REDIRECTS + 1):
             response = self._answer(request, credential)
+            # A request that was answered 401 changed nothing, so it can be sent again.
+            if response.status == _UNAUTHORIZED and credential and self.injector.renewed():
+                response = self._answer(request, credential)
             location = response.headers.get("location")
             if response.status not in _REDIRECTS or location is None:
                 return replace(response, body=self.injector.masks.mask(response.body))

@@ -22,7 +22,7 @@ from aileron_tui.sandbox.connector_call import (
     shared_engine,
 )
 from aileron_tui.sandbox.connector_package import ConnectorPackage, PinnedPackage, PublisherKeyring, pin
-from aileron_tui.sandbox.credentials import Credentials
+from aileron_tui.sandbox.credentials import AccountChoice, Credentials
 from aileron_tui.sandbox.engine import LoadedModule, check_format
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 from aileron_tui.sandbox.http_exchange import Recording
@@ -62,6 +62,16 @@ class SandboxSettings:
     def limits_of(self, connector: str) -> CallLimits:
         """The limits of the calls of a connector."""
         return self.limits_by_connector.get(connector, self.limits)
+
+
+@dataclass(frozen=True, slots=True)
+class OpCall:
+    """An op with its inputs and the account that it uses. `idempotent` means that it may be repeated."""
+
+    op: str
+    inputs: JsonObject
+    account: str = ""
+    idempotent: bool = False
 
 
 class LoadedConnectors:
@@ -143,15 +153,26 @@ class LoadedConnectors:
             pinned = self._pinned.get((requirement.name, requirement.version, requirement.hash))
         return shared_engine().compiling_since(pinned.wasm_digest) if pinned else None
 
-    def call(
-        self, loaded: LoadedConnector, op: str, args: JsonObject, *, preview: bool, idempotent: bool = False
-    ) -> CallResult:
+    def choose_account(self, action: Action, requirement: Requirement) -> AccountChoice:
+        """The account that a connector would use for an action. A connector that cannot be loaded uses none."""
+        try:
+            connector = self.check(requirement).connector
+        except CallRefused:
+            return AccountChoice()
+        return self._settings.credentials.choose(action.name, connector)
+
+    @property
+    def accounts_revision(self) -> int:
+        """Changes whenever another account may be chosen than before."""
+        return self._settings.credentials.revision
+
+    def call(self, loaded: LoadedConnector, op: OpCall, *, preview: bool) -> CallResult:
         """Runs one op; as a preview it has less time and may only read, and so may be repeated."""
         connector = loaded.pinned.connector
         limits = self._settings.limits_of(connector.name)
         seconds = limits.preview_seconds if preview else limits.execute_seconds
         methods = limits.preview_methods if preview else None
-        invocation = Invocation(op, args, seconds, methods, limits, idempotent or preview)
+        invocation = Invocation(op.op, op.inputs, seconds, methods, limits, op.idempotent or preview, op.account)
         test_servers = self._settings.test_servers.get(connector.name, {})
         if wrong := NetworkGrant(connector.hosts).not_granted(test_servers):
             return CallResult(failure=_wrong_test_server(connector.name, wrong[0], connector.hosts or frozenset()))

@@ -10,7 +10,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.sandbox.connector_call import CallResult
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
-from aileron_tui.sandbox.loaded_connectors import LoadedConnectors
+from aileron_tui.sandbox.loaded_connectors import LoadedConnectors, OpCall
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def fetch(connectors: LoadedConnectors, call: ResolvedCall) -> PreviewOutcome | 
             raise CallRefused(_invalid_call(f'input "{call.preview_lacks}" was not supplied'))
         loaded = connectors.load(connectors.requirement_of(action, call.connector.name))
         trust, hash_ = loaded.pinned.trust, loaded.pinned.hash
-        result = connectors.call(loaded, declared.op, call.preview_inputs, preview=True)
+        result = connectors.call(loaded, OpCall(declared.op, call.preview_inputs, call.connector.account), preview=True)
     except CallRefused as refused:
         result = CallResult(failure=refused.failure)
     if result.retried:

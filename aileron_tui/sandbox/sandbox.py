@@ -83,11 +83,17 @@ class Sandbox:
             return refused.failure.reason
 
     def connectors(self, action: Action) -> dict[str, ConnectorRef]:
-        """Returns the connectors that an action pins, by name."""
-        return {
-            needed.name: ConnectorRef(needed.name, needed.version, needed.hash, self.trust(needed))
-            for needed in reversed(action.requires)
-        }
+        """Returns the connectors that an action pins, by name, with the accounts that they would use now."""
+        return {needed.name: self._connector(action, needed) for needed in reversed(action.requires)}
+
+    def _connector(self, action: Action, needed: Requirement) -> ConnectorRef:
+        chosen = self._connectors.choose_account(action, needed)
+        return ConnectorRef(needed.name, needed.version, needed.hash, self.trust(needed), chosen.account, chosen.needs)
+
+    @property
+    def accounts_revision(self) -> int:
+        """Changes whenever connectors may use other accounts than before."""
+        return self._connectors.accounts_revision
 
     def resolve(self, action: Action, args: JsonObject) -> ResolvedCall:
         """Resolves a call of an action."""

@@ -9,6 +9,8 @@ SigningError
 │   └── NoRule       there is no such rule
 ├── PackageFault     packages cannot be added or removed, or their ledger entry is not valid
 │   └── NoPackage    there is no such package
+├── BindingFault     a binding cannot be made or ended, or its ledger entry is not valid
+│   └── NoBinding    there is no such binding
 ├── PublisherFault   the trusted publishers cannot be changed, or their ledger entry is not valid
 │   └── NoPublisher  there is no such publisher or key
 ├── NoTerminal       there is no terminal to ask the user for something
@@ -56,6 +58,14 @@ class PackageFault(SigningError):
 
 class NoPackage(PackageFault):
     """There is no such package."""
+
+
+class BindingFault(SigningError):
+    """A binding that cannot be made or ended, or whose ledger entry is not valid."""
+
+
+class NoBinding(BindingFault):
+    """There is no such binding."""
 
 
 class PublisherFault(SigningError):

@@ -87,6 +87,15 @@ class UnlockedKey:
             raise KeyLocked(f"the key {self.name} is locked", hint="Unlock it with its passphrase.")
         return self._private.sign(data)
 
+    def derive(self, salt: bytes, purpose: bytes) -> bytearray:
+        """A secret of 32 bytes for one purpose, which only this private key yields. It says nothing about the key."""
+        from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415  # few commands need it
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415
+
+        if self._private is None:
+            raise KeyLocked(f"the key {self.name} is locked", hint="Unlock it with its passphrase.")
+        return bytearray(HKDF(SHA256(), 32, salt, purpose).derive(self._private.private_bytes_raw()))
+
     def __enter__(self) -> Self:
         return self
 

@@ -5,14 +5,12 @@ signed does not count. A key must be able to approve when its change is recorded
 revoked stays.
 """
 
-from collections.abc import Callable
 from typing import Protocol
 
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.package_change import (
-    HEAD_WINDOW,
     PACKAGE_CHANGES,
     PAYLOAD_TYPE,
     apply_change,
@@ -23,24 +21,15 @@ from aileron_tui.core.package_change import (
 from aileron_tui.core.package_grant import PackageGrant
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.approvers import Approver, Approvers
-from aileron_tui.signing.envelope import check_envelope, read_envelope
+from aileron_tui.signing.change_signature import ChangeLedger, IsRecent, change_signer, recent
 from aileron_tui.signing.errors import EnvelopeRefused, NoPackage, PackageFault
 
-IsRecent = Callable[[str, int], bool]
-"""Whether a hash is that of an entry shortly before an entry number."""
 
-
-class PackageLedger(Protocol):
+class PackageLedger(ChangeLedger, Protocol):
     """What is needed from a ledger to know its packages."""
-
-    def key_changes(self) -> tuple[Entry, ...]:
-        """Every entry that changes who may approve, in order."""
 
     def package_changes(self) -> tuple[Entry, ...]:
         """Every entry that adds, removes or declines packages, in order."""
-
-    def position(self, digest: str, oldest: int, before: int) -> int | None:
-        """The number of the entry with this hash, or None. Searches from `oldest` up to but not including `before`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +115,9 @@ class Packages(dict[str, KnownPackage]):
         raise NoPackage(f"there is no installed package named {name}", hint=hint)
 
 
-def recent(ledger: PackageLedger, head: str, seq: int) -> bool:
-    """Whether a hash is that of an entry shortly before this entry number."""
-    return ledger.position(head, max(1, seq - HEAD_WINDOW), seq) is not None
-
-
 def check_package_signature(envelope: Json, approvers: Approvers) -> Approver:
     """The approver who signed a change to packages. Raises PackageFault."""
     try:
-        signed = read_envelope(envelope)
-        if signed.type != PAYLOAD_TYPE:
-            raise PackageFault("the change to packages was signed as another type", repr(signed.type))
-        return check_envelope(signed, approvers)[0]
+        return change_signer(envelope, PAYLOAD_TYPE, approvers)
     except EnvelopeRefused as error:
         raise PackageFault("no approver signed the change to packages", f"{error.reason}: {error.detail}") from None

@@ -12,6 +12,7 @@ from aileron_tui.core.rule_answer import RuleAnswer, answer_problem, read_answer
 from aileron_tui.core.times import moment
 from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.bindings import Bindings
 from aileron_tui.signing.envelope import opened, read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason, RuleFault
 from aileron_tui.signing.extensions import opened_extension
@@ -35,6 +36,7 @@ class RecordedSigners:
         self.agents = Agents()
         self.rules = Rules()
         self.packages = Packages()
+        self.bindings = Bindings()
         self.publishers = TrustedPublishers()
 
     def learn(self, entry: Entry) -> None:
@@ -53,6 +55,10 @@ class RecordedSigners:
     def learn_package(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
         """Processes a change to packages, which an approver must have signed."""
         self.packages.learn(entry, self.approvers, is_recent)
+
+    def learn_binding(self, entry: Entry, is_recent: Callable[[str, int], bool]) -> None:
+        """Processes a change to a binding, which an approver must have signed."""
+        self.bindings.learn(entry, self.approvers, is_recent)
 
     def learn_publisher(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
         """Processes a change to a trusted publisher, which an approver must have signed."""

@@ -30,6 +30,11 @@ def ask_line(question: str) -> str:
     return text if text.isprintable() else ""
 
 
+def ask_text(question: str) -> str:
+    """Asks for a line with echo that may be pasted, such as an address. Input from before the question is dropped."""
+    return _asked(f"{question} ", echo=True, pastes=True).decode("utf-8", "replace").strip()
+
+
 def ask_new_passphrase(name: str) -> bytearray:
     """Asks twice for a new passphrase. Raises KeyFault if the answers differ."""
     first = ask_passphrase(f"New passphrase for {name}")
@@ -42,7 +47,7 @@ def ask_new_passphrase(name: str) -> bytearray:
     return first
 
 
-def _asked(question: str, *, echo: bool) -> bytearray:
+def _asked(question: str, *, echo: bool, pastes: bool = False) -> bytearray:
     """Reads one line from the terminal, empty if the terminal was closed. The caller wipes it."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
@@ -50,7 +55,7 @@ def _asked(question: str, *, echo: bool) -> bytearray:
         hint = "Run the command in a terminal. Passphrases are never read from anywhere else."
         raise NoTerminal(f"cannot ask {'' if echo else 'for the passphrase '}without a terminal", hint=hint) from None
     line = bytearray(_LONGEST_LINE)
-    begin, end = _MARK_PASTES if echo and os.environ.get("TERM", "dumb") != "dumb" else (b"", b"")
+    begin, end = _MARK_PASTES if echo and not pastes and os.environ.get("TERM", "dumb") != "dumb" else (b"", b"")
     try:
         before = termios.tcgetattr(terminal)
         asking = [*before]

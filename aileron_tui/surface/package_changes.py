@@ -2,29 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.package_change import LARGEST, PackageChange, PackageRef, added, declined_body, removed
-from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.open_store import open_ledger, open_reader
-from aileron_tui.ledger.store import EntryDraft, LedgerView
 from aileron_tui.packages.installed import installed_packages
 from aileron_tui.packages.proposal import Proposal, check_fit
 from aileron_tui.packages.store import PackageStore
-from aileron_tui.signing.approvers import Approvers
-from aileron_tui.signing.envelope import Envelope, sign
+from aileron_tui.signing.envelope import Envelope
 from aileron_tui.signing.errors import PackageFault
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.packages import Packages, check_package_signature
+from aileron_tui.surface import signed_changes
+from aileron_tui.surface.signed_changes import ChangeRules
 
 Consent: TypeAlias = tuple[PackageChange, Envelope]
 """A change, and what another key than the operator's, such as a security key, signed over it."""
 
 MakeChange: TypeAlias = Callable[[str, str], PackageChange]
 """Makes a change for a head of the ledger and a time."""
+
+_RULES: Final = ChangeRules("packages", LARGEST, "Add fewer packages at once.", PackageFault, check_package_signature)
 
 
 def adding(proposals: Sequence[Proposal]) -> MakeChange:
@@ -39,10 +40,7 @@ def removing(packages: Sequence[PackageRef]) -> MakeChange:
 
 def statement(ledger: Path, make: MakeChange) -> PackageChange:
     """What is to be signed by a security key."""
-    with open_reader(ledger) as reader:
-        change = make(reader.head().hash, timestamp(utc_now()))
-    _check_size(change)
-    return change
+    return signed_changes.statement(ledger, make, _RULES)
 
 
 def install(ledger: Path, proposals: Sequence[Proposal], consent: UnlockedKey | Consent) -> None:
@@ -93,25 +91,10 @@ def clean(ledger: Path) -> None:
 
 
 def _record(ledger: Path, make: MakeChange, consent: UnlockedKey | Consent) -> None:
-    with open_ledger(ledger, role="packages", guest=True) as opened:
-
-        def drafts(view: LedgerView) -> list[EntryDraft]:
-            approvers = Approvers.of(view.key_changes())
-            if isinstance(consent, tuple):
-                change, envelope = consent
-                check_package_signature(envelope.fields(), approvers)
-                return [EntryDraft(change.change, change.body(envelope.fields()))]
-            if not any(approver.public == consent.public for approver in approvers.active):
-                hint = "Choose a key that may approve with --key. `aileron-tui key list` shows them."
-                raise PackageFault(f"the key {consent.name} may not approve here, so it cannot install", hint=hint)
-            change = make(view.head().hash, timestamp(utc_now()))
-            _check_size(change)
-            return [EntryDraft(change.change, change.body(sign(change, consent).fields()))]
-
-        try:
-            opened.append_given(drafts)
-        except EntryRefused as error:
-            raise _changed_meanwhile(error.detail) from None
+    try:
+        signed_changes.record(ledger, make, consent, _RULES)
+    except EntryRefused as error:
+        raise _changed_meanwhile(error.detail) from None
 
 
 def _check_still_fits(ledger: Path, proposals: Sequence[Proposal]) -> None:
@@ -126,9 +109,3 @@ def _check_still_fits(ledger: Path, proposals: Sequence[Proposal]) -> None:
 def _changed_meanwhile(detail: str) -> PackageFault:
     hint = "Nothing was changed. Run the command again."
     return PackageFault("the installed packages have changed meanwhile", detail, hint)
-
-
-def _check_size(change: PackageChange) -> None:
-    if (size := len(change.payload())) > LARGEST:
-        detail = f"the consent would have {size:,} bytes, but at most {LARGEST:,} are allowed"
-        raise PackageFault("this is too much for one consent", detail, "Add fewer packages at once.")

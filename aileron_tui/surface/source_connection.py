@@ -63,11 +63,15 @@ class _GateConnection:
     def __call__(self, key: UnlockedKey) -> "Source":
         from aileron_tui.runtime.gate_client import ApproverClient  # noqa: PLC0415  # loads the HTTP client
         from aileron_tui.runtime.known_gates import remember  # noqa: PLC0415
+        from aileron_tui.surface.account_unlocking import data_key_here  # noqa: PLC0415
 
         found = self.choice.find()
         # The gate of this home is identified by its private file, any other by what it said at the first connection.
         unknown = None if found.instance else remember
-        return ApproverClient(found, key, surface=self.surface, name=self.choice.name, check_gate=unknown)
+        data_key = data_key_here if found.instance else None
+        return ApproverClient(
+            found, key, surface=self.surface, name=self.choice.name, check_gate=unknown, data_key=data_key
+        )
 
 
 @dataclass(slots=True)

@@ -26,12 +26,12 @@ EVERY = {
 }
 """What the base event requires."""
 
-OF_CLASS = {
+OF_CLASS: dict[int, dict[str, type]] = {
     6003: {"actor": dict, "api": dict, "src_endpoint": dict},
     6002: {"app": dict},
     3004: {"entity": dict},
 }
-INSIDE = {
+INSIDE: dict[str, dict[str, type]] = {
     "metadata": {"version": str, "product": dict},
     "api": {"operation": str, "request": dict},
     "attestation": {"chain_uid": str, "fingerprint": dict},

@@ -14,7 +14,7 @@ from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService, ServiceFault
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.connector_package import read_packages
-from aileron_tui.sandbox.credentials import Binding, Credentials, FromEnvironment
+from aileron_tui.sandbox.credentials import ConfiguredCredential, Credentials, FromEnvironment
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Failure
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -53,8 +53,8 @@ def suite(service: SampleService, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("SAMPLE_FILES", FILES_CREDENTIAL)
     credentials = Credentials(
         {
-            "local://aileron/mail": Binding(FromEnvironment("SAMPLE_MAIL")),
-            "local://aileron/files": Binding(FromEnvironment("SAMPLE_FILES")),
+            "local://aileron/mail": ConfiguredCredential(FromEnvironment("SAMPLE_MAIL")),
+            "local://aileron/files": ConfiguredCredential(FromEnvironment("SAMPLE_FILES")),
         }
     )
     with Sandbox(read_packages(suite), SandboxSettings(credentials=credentials)) as sandbox:

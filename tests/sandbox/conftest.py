@@ -9,7 +9,7 @@ import pytest
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.sandbox.connector_call import CallLimits
 from aileron_tui.sandbox.connector_package import ConnectorPackage
-from aileron_tui.sandbox.credentials import Binding, Credentials, FromEnvironment
+from aileron_tui.sandbox.credentials import ConfiguredCredential, Credentials, FromEnvironment
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.network import UpstreamClient
@@ -41,7 +41,7 @@ class Runner:
     client: UpstreamClient = field(default_factory=UpstreamClient)
     limits: CallLimits = field(default_factory=lambda: CallLimits(preview_seconds=3, execute_seconds=3))
     credentials: Credentials = field(
-        default_factory=lambda: Credentials({packages.NAME: Binding(FromEnvironment("TEST_TOKEN"))})
+        default_factory=lambda: Credentials({packages.NAME: ConfiguredCredential(FromEnvironment("TEST_TOKEN"))})
     )
     action_options: packages.ActionOptions = field(default_factory=packages.ActionOptions)
 

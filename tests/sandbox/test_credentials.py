@@ -12,8 +12,9 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 from keyring.errors import KeyringLocked
 
+from aileron_tui.core.connector import Connector
 from aileron_tui.sandbox.credentials import (
-    Binding,
+    ConfiguredCredential,
     Credentials,
     FromCommand,
     FromEnvironment,
@@ -30,8 +31,15 @@ from tests.sandbox.upstream import Upstream
 TOKEN = "token-0123456789"
 
 
+CONNECTOR = Connector(packages.NAME, "1.0.0")
+
+
+def found(credentials: Credentials, seconds: float) -> str:
+    return credentials.find(CONNECTOR, "oauth2", "", seconds).secret.reveal()
+
+
 def find(source: SecretSource, seconds: float = 5) -> str:
-    return Credentials({packages.NAME: Binding(source)}).find(packages.NAME, "oauth2", seconds)[1].reveal()
+    return found(Credentials({packages.NAME: ConfiguredCredential(source)}), seconds)
 
 
 def refusal(source: SecretSource, seconds: float = 5) -> tuple[str, str]:
@@ -47,7 +55,7 @@ def python(code: str) -> FromCommand:
 def test_a_secret_is_never_shown() -> None:
     secret = Secret(TOKEN)
     assert TOKEN not in f"{secret} {secret!r} {[secret]}"
-    assert TOKEN not in repr(Binding(FromEnvironment("X")))
+    assert TOKEN not in repr(ConfiguredCredential(FromEnvironment("X")))
     for copied in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError):
             copied(secret)
@@ -106,8 +114,10 @@ def test_a_slow_command_ends_with_the_call() -> None:
 
 
 def test_a_command_is_not_run_for_every_call_of_a_burst() -> None:
-    credentials = Credentials({packages.NAME: Binding(python("import os; print('pid-%09d' % os.getpid())"))})
-    assert len({credentials.find(packages.NAME, "oauth2", 5)[1].reveal() for _ in range(3)}) == 1
+    credentials = Credentials(
+        {packages.NAME: ConfiguredCredential(python("import os; print('pid-%09d' % os.getpid())"))}
+    )
+    assert len({found(credentials, 5) for _ in range(3)}) == 1
 
 
 class _Keys:
@@ -232,6 +242,6 @@ def test_a_credential_needs_tls_outside_this_machine(
 
 def test_a_slow_credential_is_a_timeout(runner: Runner, service: Upstream) -> None:
     runner.limits = replace(runner.limits, preview_seconds=0.3)
-    runner.credentials = Credentials({packages.NAME: Binding(python("import time; time.sleep(60)"))})
+    runner.credentials = Credentials({packages.NAME: ConfiguredCredential(python("import time; time.sleep(60)"))})
     outcome = runner.preview(asking(service, "oauth2"), service.host_port, credential=packages.OAUTH2)
     assert outcome.result.unavailable == "timeout"

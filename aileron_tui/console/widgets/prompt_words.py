@@ -179,6 +179,7 @@ def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
     return (
         *op,
         Field("Connector", _clipped(name), "" if name else _NOT_GIVEN),
+        *((Field("Account", _clipped(connector.account)),) if connector.account else ()),
         Field("Hash", digest, "" if digest else _NOT_GIVEN),
         _signature_field("Signature", connector),
         *(_signature_field(f"Signature of {short_name(other.name)}", other) for other in others),

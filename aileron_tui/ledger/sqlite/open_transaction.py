@@ -116,6 +116,10 @@ class OpenTransaction:
         """Every entry that adds, removes or declines packages, in order."""
         return self._written().package_changes()
 
+    def binding_changes(self) -> tuple[Entry, ...]:
+        """Every entry that makes, ends or declines a binding, in order."""
+        return self._written().binding_changes()
+
     def publisher_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes the trusted publishers, in order."""
         return self._written().publisher_changes()

@@ -62,6 +62,9 @@ _AGENT_CHANGES: Final = (
 _PACKAGE_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM packages p JOIN entries e ON e.seq = p.seq ORDER BY p.seq"
 )
+_BINDING_CHANGES: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM bindings b JOIN entries e ON e.seq = b.seq ORDER BY b.seq"
+)
 _PUBLISHER_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM publishers p JOIN entries e ON e.seq = p.seq ORDER BY p.seq"
 )
@@ -88,7 +91,8 @@ _SHOWN: Final = "SELECT seq, outcome FROM requests WHERE id = ?"
 
 _LAST_CHANGES: Final = (
     "SELECT (SELECT coalesce(max(seq), 0) FROM keys), (SELECT coalesce(max(seq), 0) FROM agents),"
-    " (SELECT coalesce(max(seq), 0) FROM rules), (SELECT coalesce(max(seq), 0) FROM packages)"
+    " (SELECT coalesce(max(seq), 0) FROM rules), (SELECT coalesce(max(seq), 0) FROM packages),"
+    " (SELECT coalesce(max(seq), 0) FROM bindings)"
 )
 
 _FEW: Final = 1000
@@ -223,6 +227,16 @@ class SqliteView:
         """The number of the last entry that added, removed or declined packages, 0 if there is none."""
         with translating(self.path):
             return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM packages").fetchone()[0])
+
+    def binding_changes(self) -> tuple[Entry, ...]:
+        """Every entry that makes, ends or declines a binding, in order."""
+        with translating(self.path):
+            return tuple(read_entry(self.path, *row) for row in self.db.execute(_BINDING_CHANGES))
+
+    def last_binding_change(self) -> int:
+        """The number of the last entry that made, ended or declined a binding, 0 if there is none."""
+        with translating(self.path):
+            return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM bindings").fetchone()[0])
 
     def publisher_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes the trusted publishers, in order."""
@@ -365,7 +379,7 @@ class WatchingReader(SqliteReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._mark = ChangeMark(path)
-        self._seen: tuple[bytes, float, tuple[int, int, int, int]] | None = None
+        self._seen: tuple[bytes, float, tuple[int, ...]] | None = None
 
     def close(self) -> None:
         """Closes the connection."""
@@ -388,7 +402,11 @@ class WatchingReader(SqliteReader):
         """The number of the last entry that added, removed or declined packages, 0 if there is none."""
         return self._last_changes()[3]
 
-    def _last_changes(self) -> tuple[int, int, int, int]:
+    def last_binding_change(self) -> int:
+        """The number of the last entry that made, ended or declined a binding, 0 if there is none."""
+        return self._last_changes()[4]
+
+    def _last_changes(self) -> tuple[int, ...]:
         """The mark is taken first: what is committed during the read changes it, so that the next call reads again."""
         mark, now = self._mark.value(), time.monotonic()
         if not mark or self._seen is None or mark != self._seen[0] or now >= self._seen[1]:

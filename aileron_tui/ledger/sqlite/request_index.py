@@ -114,7 +114,7 @@ def _count(db: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _changed(db: sqlite3.Connection, entry: Entry) -> None:
-    """Lists a change of keys, agents, rules or packages."""
+    """Lists a change of keys, agents, rules, packages or bindings."""
     match entry.kind:
         case EntryKind.KEY_ENROLLED | EntryKind.KEY_REVOKED:
             db.execute("INSERT INTO keys VALUES (?)", (entry.seq,))
@@ -126,6 +126,8 @@ def _changed(db: sqlite3.Connection, entry: Entry) -> None:
             db.execute("INSERT INTO publishers VALUES (?)", (entry.seq,))
         case EntryKind.PACKAGE_ADDED | EntryKind.PACKAGE_REMOVED | EntryKind.PACKAGE_DECLINED:
             db.execute("INSERT INTO packages VALUES (?)", (entry.seq,))
+        case EntryKind.BINDING_MADE | EntryKind.BINDING_ENDED | EntryKind.BINDING_DECLINED:
+            db.execute("INSERT INTO bindings VALUES (?)", (entry.seq,))
 
 
 class NewRequest:

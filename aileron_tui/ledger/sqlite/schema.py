@@ -9,10 +9,10 @@ from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
 INDEX_VERSION: Final = "8"
-CHANGE_LISTS: Final = ("keys", "agents", "rules", "packages", "publishers")
+CHANGE_LISTS: Final = ("keys", "agents", "rules", "packages", "publishers", "bindings")
 """The tables that list the entries that change something for good."""
 
-_NEW_LISTS: Final = ("packages", "publishers")
+_NEW_LISTS: Final = ("packages", "publishers", "bindings")
 
 _ENTRIES: Final = """
 CREATE TABLE entries (
@@ -32,7 +32,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 # `steps` finds the entries of a request, `keys` those that change who may approve, `agents` those that change agents,
 # `rules` those that change rules, `packages` those that change packages, `publishers` those that change the trusted
-# publishers.
+# publishers, `bindings` those that change which accounts connectors use.
 # `counters` has the last counter of each security key. `rule` is the rule that answered a request.
 # `agent` is the name of the agent's token, and `says` is what the agent calls itself; before agents had tokens of their
 # own, only the latter was known. `daemon` names the daemon that runs a request, if it is not the gate; `told` means
@@ -45,6 +45,7 @@ DROP TABLE IF EXISTS agents;
 DROP TABLE IF EXISTS rules;
 DROP TABLE IF EXISTS packages;
 DROP TABLE IF EXISTS publishers;
+DROP TABLE IF EXISTS bindings;
 DROP TABLE IF EXISTS nonces;
 DROP TABLE IF EXISTS counters;
 DROP TABLE IF EXISTS requests;
@@ -56,6 +57,7 @@ CREATE TABLE rules (seq INTEGER PRIMARY KEY, id TEXT NOT NULL);
 CREATE INDEX rules_by_id ON rules (id, seq);
 CREATE TABLE packages (seq INTEGER PRIMARY KEY);
 CREATE TABLE publishers (seq INTEGER PRIMARY KEY);
+CREATE TABLE bindings (seq INTEGER PRIMARY KEY);
 CREATE TABLE nonces (nonce TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE counters (key TEXT PRIMARY KEY, counter INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE requests (
@@ -179,7 +181,7 @@ def reset_index(db: sqlite3.Connection) -> None:
 def index_is_current(db: sqlite3.Connection) -> bool:
     """Whether the derived tables have the format of this version."""
     row = db.execute("SELECT value FROM meta WHERE name = 'index'").fetchone()
-    wanted = {"steps", "keys", "agents", "rules", "packages", "publishers", "nonces", "counters", "requests", "search"}
+    wanted = {"steps", "keys", "agents", "rules", *_NEW_LISTS, "nonces", "counters", "requests", "search"}
     return row is not None and row[0] == INDEX_VERSION and wanted <= _tables(db)
 
 

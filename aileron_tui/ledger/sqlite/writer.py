@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from aileron_tui.core.agent_change import AGENT_CHANGES
+from aileron_tui.core.binding_change import BINDING_CHANGES
 from aileron_tui.core.entry_chain import ChainWalker, Damage, Entry, encode, link
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
@@ -63,6 +64,7 @@ FOR_GUESTS: Final = frozenset(
         *AGENT_CHANGES,
         *RULE_CHANGES,
         *PACKAGE_CHANGES,
+        *BINDING_CHANGES,
         *PUBLISHER_CHANGES,
     }
 )
