@@ -91,9 +91,9 @@ def test_every_required_attribute_is_there(event: Any) -> None:
     for name, fields in INSIDE.items():
         if name in found:
             assert {field: type(found[name][field]) for field in fields} == fields, name
-    for name, fields in AT_LEAST_ONE.items():
+    for name, choices in AT_LEAST_ONE.items():
         if name in found:
-            assert fields & found[name].keys(), name
+            assert choices & found[name].keys(), name
 
 
 def test_the_events_form_a_chain_that_anybody_can_check() -> None:
