@@ -99,6 +99,8 @@ def _lines(proposal: Proposal, folder: Path, known: KnownHere) -> Iterator[str]:
         yield f"! Not installed: {inline(finding.file)}: {inline(finding.message)}"
     if len(proposal.skipped) > _MOST_SKIPPED:
         yield f"! {len(proposal.skipped) - _MOST_SKIPPED:,} more problems are not listed."
+    for line in proposal.unasked:
+        yield f"! {inline(line)}"
     if proposal.broken:
         yield f"! These installed actions stop working: {', '.join(inline(name) for name in proposal.broken)}"
     yield f"  Files go to {inline(str(folder))}"

@@ -98,6 +98,7 @@ def ask_and_install(
         return OK
     if policy.high_risk != SECURITY_KEY:
         key_store.choose(here.keys, options.key)  # without a key, nobody needs to read all of it
+    package_changes.check_size(new)
     private_folder(here.data)
     store = PackageStore(here.data)
     folders = [store.folder(proposal.grant.hash) for proposal in new]

@@ -37,6 +37,11 @@ def removing(packages: Sequence[PackageRef]) -> MakeChange:
     return lambda head, time: removed(tuple(packages), head, time)
 
 
+def check_size(proposals: Sequence[Proposal]) -> None:
+    """Refuses what is too much for one consent, so that nobody reads it in vain."""
+    _check_size(adding(proposals)(f"sha256:{'0' * 64}", timestamp(utc_now())))
+
+
 def statement(ledger: Path, make: MakeChange) -> PackageChange:
     """What is to be signed by a security key."""
     with open_reader(ledger) as reader:

@@ -58,8 +58,9 @@ def test_everything_that_is_approved_is_shown() -> None:
 
 def test_a_connector_alone_and_problems_are_said() -> None:
     skipped = (Finding("name", "not a valid name", "Fix it.", "bad.md"),)
-    alone = replace(PROPOSAL, grant=replace(GRANT, actions=()), skipped=skipped, broken=("archive",))
+    alone = replace(PROPOSAL, grant=replace(GRANT, actions=()), skipped=skipped, broken=("archive",), unasked=("x",))
     text = shown(alone)
+    assert "\n! x\n" in text
     assert "It has no actions of its own" in text
     assert "! Not installed: bad.md: not a valid name" in text
     assert "! These installed actions stop working: archive" in text
