@@ -386,6 +386,15 @@ def test_an_action_that_does_unasked_what_another_one_asks_about_is_named(home: 
     assert not home.proposals(tmp_path / "first")[0].unasked
 
 
+def test_what_is_too_much_for_one_consent_is_refused(home: PackageHome, first: Path) -> None:
+    (proposal,) = home.proposals(first)
+    package_changes.check_size([proposal])
+    large = narrowed(proposal, hosts=tuple(f"host{number}.example.com:443" for number in range(50_000)))
+    for refuse in (package_changes.check_size, home.install):
+        with pytest.raises(PackageFault, match="too much for one consent"):
+            refuse([large])
+
+
 def test_a_command_in_a_hint_is_safe_to_copy(home: PackageHome, tmp_path: Path) -> None:
     source = made_release(FIRST).write_bundle(tmp_path / "mail;touch $HOME")
     home.add(source)
