@@ -15,6 +15,7 @@ from aileron_tui.core.package_change import (
     HEAD_WINDOW,
     PACKAGE_CHANGES,
     PAYLOAD_TYPE,
+    PackageChange,
     apply_change,
     objection,
     read_change,
@@ -111,6 +112,10 @@ class Packages(dict[str, KnownPackage]):
         for grant in change.added:
             about = (entry.seq, entry.time, approver.name, approver.public.fingerprint)
             self[grant.name] = KnownPackage(grant, *about)
+
+    def objection(self, change: PackageChange, time: str) -> str:
+        """Why a change cannot be made now, in words, or "" if it can."""
+        return objection(self._hashes, self._used, change, time)
 
     def named(self, name: str) -> KnownPackage:
         """The package with this name, or the only one whose name ends with it. Raises NoPackage."""

@@ -105,12 +105,14 @@ def _record(ledger: Path, make: MakeChange, consent: UnlockedKey | Consent) -> N
             if isinstance(consent, tuple):
                 change, envelope = consent
                 check_package_signature(envelope.fields(), approvers)
+                _check_fits(view, change)
                 return [EntryDraft(change.change, change.body(envelope.fields()))]
             if not any(approver.public == consent.public for approver in approvers.active):
                 hint = "Choose a key that may approve with --key. `aileron-tui key list` shows them."
                 raise PackageFault(f"the key {consent.name} may not approve here, so it cannot install", hint=hint)
             change = make(view.head().hash, timestamp(utc_now()))
             _check_size(change)
+            _check_fits(view, change)
             return [EntryDraft(change.change, change.body(sign(change, consent).fields()))]
 
         try:
@@ -126,6 +128,12 @@ def _check_still_fits(ledger: Path, proposals: Sequence[Proposal]) -> None:
     said = {name for proposal in proposals for name in proposal.broken}
     if more := [name for name in check_fit(proposals, installed) if name not in said]:
         raise _changed_meanwhile(f"{more[0]} would stop working")
+
+
+def _check_fits(view: LedgerView, change: PackageChange) -> None:
+    """Refuses a change for something else than what is installed, as far as approvers signed for it."""
+    if why := Packages.of(view).objection(change, timestamp(utc_now())):
+        raise _changed_meanwhile(why)
 
 
 def _changed_meanwhile(detail: str) -> PackageFault:
