@@ -8,6 +8,7 @@ from typing import Final
 from aileron_tui.core.host_remarks import about_host
 from aileron_tui.core.package_diff import PackageDiff, package_diff
 from aileron_tui.core.package_grant import ActionGrant, ConnectorGrant
+from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, block, inline, wrap
 from aileron_tui.packages.proposal import Proposal
 from aileron_tui.packages.store import SIGNED
@@ -31,17 +32,26 @@ def title(proposal: Proposal) -> str:
     return f"Update {inline(grant.name)} from {inline(before.version) or 'its version'} to{version or ' this one'}?"
 
 
+@dataclass(frozen=True, slots=True)
+class KnownHere:
+    """What this machine knows about names: publishers with a key in the keyring that nobody signed for, and connectors
+    whose credential is set up already.
+    """
+
+    unconfirmed: Collection[str] = ()
+    credentials: Collection[str] = ()
+
+
 def consent_rows(
-    proposals: Sequence[Proposal], folders: Sequence[Path], width: int, unconfirmed: Collection[str] = ()
+    proposals: Sequence[Proposal], folders: Sequence[Path], width: int, known: KnownHere | None = None
 ) -> list[str]:
     """Everything that an approval covers, in rows of this width. The first two columns are never foreign.
 
-    All rows with the words of an author are marked with `>`. `unconfirmed` are publishers with a key in the keyring
-    that nobody signed for.
+    All rows with the words of an author are marked with `>`.
     """
     rows: list[str] = []
     for proposal, folder in zip(proposals, folders, strict=True):
-        for line in (*_lines(proposal, folder, unconfirmed), ""):
+        for line in (*_lines(proposal, folder, known or KnownHere()), ""):
             hang = _GUTTER if line.startswith((_GUTTER, _WHAT)) else _HANG[: min(6, width // 4)]
             rows += wrap(Visible(line), width, hang, words=True)
     return rows
@@ -65,26 +75,32 @@ def _quoted(data: bytes, width: int) -> Iterator[str]:
         yield from wrap(Visible(f"{_GUTTER}{line}"), width, _GUTTER)
 
 
-def _lines(proposal: Proposal, folder: Path, unconfirmed: Collection[str]) -> Iterator[str]:
+def _lines(proposal: Proposal, folder: Path, known: KnownHere) -> Iterator[str]:
     grant = proposal.grant
     yield title(proposal)
     if proposal.about:
         yield f"{_WHAT}{inline(proposal.about)}"
     yield f"  From      {inline(grant.origin)}"
     yield from host_warnings(hosts_in([grant.source]))
-    publishers = {connector.publisher.removeprefix(SIGNED) for connector in grant.connectors}
-    publishers |= {action.publisher.removeprefix(SIGNED) for action in grant.actions}
-    for publisher in sorted(publishers.intersection(unconfirmed)):
+    signers = {connector.publisher for connector in grant.connectors} | {action.publisher for action in grant.actions}
+    for publisher in sorted({signer.removeprefix(SIGNED) for signer in signers}.intersection(known.unconfirmed)):
         yield f"! Nobody confirmed the key of {inline(publisher)}: somebody wrote it into keyring.json."
         yield "  Compare its fingerprint before you rely on the signature: `aileron-tui trust --list`."
+    before = {connector.name for connector in proposal.before.connectors} if proposal.before else set()
+    for connector in grant.connectors:
+        if connector.credential and connector.name in known.credentials and connector.name not in before:
+            hosts = ", ".join(inline(host) for host in connector.hosts) or "no host"
+            yield f"! The credential that you set up for {inline(connector.name)} would go to {hosts}."
     if proposal.before is None:
-        yield from _everything(proposal, unconfirmed)
+        yield from _everything(proposal, known.unconfirmed)
     else:
         yield from _differences(package_diff(proposal.before, grant), proposal)
     for finding in proposal.skipped[:_MOST_SKIPPED]:
         yield f"! Not installed: {inline(finding.file)}: {inline(finding.message)}"
     if len(proposal.skipped) > _MOST_SKIPPED:
         yield f"! {len(proposal.skipped) - _MOST_SKIPPED:,} more problems are not listed."
+    for line in proposal.unasked:
+        yield f"! {inline(line)}"
     if proposal.broken:
         yield f"! These installed actions stop working: {', '.join(inline(name) for name in proposal.broken)}"
     yield f"  Files go to {inline(str(folder))}"

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from aileron_tui.cli import consent_question, consent_text, source_options
@@ -85,25 +85,28 @@ def ask_and_install(
 ) -> int:
     """Asks about everything that is new in these offers, and installs it if it is approved."""
     here, ledger = paths(), gate_ledger()
-    policy = load_config(here.config).policy
+    config = load_config(here.config)
+    policy = config.policy
     keyring = load_keyring(here.keyring)
     proposals = propose(offers, known, keyring)
     new = [proposal for proposal in proposals if proposal.is_new]
     restored = _restore([proposal for proposal in proposals if not proposal.is_new], known, ledger)
     if not new:
-        _report(options, proposals, ())
+        _report(options, proposals)
         for name in restored:
             print_lines(f"restored the files of {name}, which had been changed")
         return OK
     if policy.high_risk != SECURITY_KEY:
         key_store.choose(here.keys, options.key)  # without a key, nobody needs to read all of it
+    package_changes.check_size(new)
     private_folder(here.data)
     store = PackageStore(here.data)
     folders = [store.folder(proposal.grant.hash) for proposal in new]
-    unconfirmed = _recorded_publishers().without_record(keyring.publishers)
+    credentials = [name for name, settings in config.connectors.items() if settings.credential]
+    names = consent_text.KnownHere(_recorded_publishers().without_record(keyring.publishers), credentials)
     approved = consent_question.consented(
         f"Consent required: {counted(len(new), 'package')}",
-        lambda width: consent_text.consent_rows(new, folders, width, unconfirmed),
+        lambda width: consent_text.consent_rows(new, folders, width, names),
         lambda width: consent_text.view_rows(new, width),
         new[0].grant.name if policy.high_risk == "type" else "",
     )
@@ -120,7 +123,7 @@ def ask_and_install(
     else:
         with source_options.unlocked_key(options.key) as key:
             package_changes.install(ledger, new, key)
-    _report(options, proposals, new)
+    _report(options, proposals, new, credentials)
     return OK
 
 
@@ -133,7 +136,12 @@ def _restore(same: Iterable[Proposal], known: InstalledPackages, ledger: Path) -
     return [proposal.grant.name for proposal in broken]
 
 
-def _report(options: argparse.Namespace, proposals: Sequence[Proposal], new: Sequence[Proposal]) -> None:
+def _report(
+    options: argparse.Namespace,
+    proposals: Sequence[Proposal],
+    new: Sequence[Proposal] = (),
+    credentials: Collection[str] = (),
+) -> None:
     if options.json:
         items: list[Json] = [
             {**proposal.reference.fields(), "state": _state(proposal, new), "actions": [*_names(proposal)]}
@@ -146,9 +154,9 @@ def _report(options: argparse.Namespace, proposals: Sequence[Proposal], new: Seq
         print_lines(f"{_state(proposal, new)} {inline(f'{grant.name} {grant.version}'.strip())}")
         if proposal in new and grant.actions:
             print_lines(f"  {counted(len(grant.actions), 'action')}: {', '.join(inline(n) for n in _names(proposal))}")
-    accounts = [connector.name for proposal in new for connector in proposal.grant.connectors if connector.credential]
-    for name in accounts:
-        print_lines(f"  {inline(name)} needs an account before it can be used.")
+    for connector in (connector for proposal in new for connector in proposal.grant.connectors):
+        if connector.credential and connector.name not in credentials:
+            print_lines(f"  {inline(connector.name)} needs an account before it can be used.")
     if new:
         print_lines("  A gate that is running uses this within a few seconds.")
 

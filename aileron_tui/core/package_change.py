@@ -74,6 +74,11 @@ class PackageChange:
         """The body of the ledger entry."""
         return {"id": self.id, "packages": self._packages(), "envelope": envelope}
 
+    @property
+    def expected(self) -> dict[str, str]:
+        """The hash of each package that must be installed for the change to count, "" if there must be none."""
+        return {grant.name: grant.replaces for grant in self.added} | {gone.name: gone.hash for gone in self.removed}
+
     def _packages(self) -> list[Json]:
         return [item.fields() for item in self.added or self.removed]
 
@@ -140,14 +145,23 @@ def objection(installed: Mapping[str, str], used: Collection[str], change: Packa
 
     `installed` has the hash of each installed package, and `used` the ids of the earlier changes.
     """
+    for name, expected in change.expected.items():
+        if installed.get(name, "") != expected:
+            return mismatch(name, expected)
+    return reuse(used, change, time)
+
+
+def mismatch(name: str, expected: str) -> str:
+    """Says that this version of a package, or "" for none, is not the one that is installed."""
+    if expected:
+        return f"the version of {name} that it replaces or removes is not installed"
+    return f"{name} is already installed"
+
+
+def reuse(used: Collection[str], change: PackageChange, time: str) -> str:
+    """Why a change cannot be made at this time, whatever is installed, in words, or "" if it can."""
     if change.id in used:
         return f"the change {change.id} was already made"
-    for grant in change.added:
-        if installed.get(grant.name, "") != grant.replaces:
-            return f"it replaces another version of {grant.name} than the one that is installed"
-    for gone in change.removed:
-        if installed.get(gone.name) != gone.hash:
-            return f"{gone.name} is not installed in this version"
     return time_objection(change.time, time)
 
 

@@ -69,7 +69,7 @@ def _compare_connectors(before: PackageGrant, after: PackageGrant, diff: Package
         if connector.hash != known.hash:
             diff.other.append(f"Connector {name} {known.version} → {connector.version}, hash {connector.hash}")
         _compare_publisher(f"connector {name}", known.publisher, connector.publisher, diff)
-        hosts += _compare_lists("host", name, known.hosts, connector.hosts, diff)
+        hosts += _compare_hosts(known, connector, diff)
         scopes += _compare_credentials(name, known, connector, diff)
     diff.less += [f"Connector {name}" for name in old if name not in new]
     diff.same += _counts((hosts, "host"), (scopes, "scope"))
@@ -78,7 +78,7 @@ def _compare_connectors(before: PackageGrant, after: PackageGrant, diff: Package
 def _new_connector(connector: ConnectorGrant) -> Iterator[str]:
     yield f"Connector {connector.name} {connector.version}, {connector.publisher}, hash {connector.hash}"
     for host in connector.hosts:
-        yield f"Host {host} for {connector.name}"
+        yield _new_host(host, connector)
     if credential := connector.credential:
         yield f"Credential {credential.kind} for {connector.name}"
         for scope in credential.scopes:
@@ -95,11 +95,22 @@ def _compare_publisher(what: str, before: str, after: str, diff: PackageDiff) ->
     (diff.other if gained else diff.warnings).append(line)
 
 
-def _compare_lists(noun: str, name: str, before: Collection[str], after: Sequence[str], diff: PackageDiff) -> int:
-    """Adds what differs between two lists, and returns how many are the same."""
-    diff.more += [f"{noun.capitalize()} {item} for {name}" for item in after if item not in before]
-    diff.less += [f"{noun.capitalize()} {item} for {name}" for item in before if item not in after]
-    return sum(item in before for item in after)
+def _new_host(host: str, connector: ConnectorGrant) -> str:
+    return f"Host {host} for {connector.name}{' and its credential' if connector.credential else ''}"
+
+
+def _compare_hosts(before: ConnectorGrant, after: ConnectorGrant, diff: PackageDiff) -> int:
+    """Adds the hosts that differ, and returns how many are the same."""
+    diff.more += [_new_host(host, after) for host in after.hosts if host not in before.hosts]
+    diff.less += [f"Host {host} for {after.name}" for host in before.hosts if host not in after.hosts]
+    return sum(host in before.hosts for host in after.hosts)
+
+
+def _compare_scopes(name: str, before: Collection[str], after: Sequence[str], diff: PackageDiff) -> int:
+    """Adds the scopes that differ, and returns how many are the same."""
+    diff.more += [f"Scope {scope} for {name}" for scope in after if scope not in before]
+    diff.less += [f"Scope {scope} for {name}" for scope in before if scope not in after]
+    return sum(scope in before for scope in after)
 
 
 def _compare_credentials(name: str, before: ConnectorGrant, after: ConnectorGrant, diff: PackageDiff) -> int:
@@ -114,7 +125,7 @@ def _compare_credentials(name: str, before: ConnectorGrant, after: ConnectorGran
             diff.warnings.append(f"{name} signs in at another address: {address}")
         elif old is None:
             diff.more.append(f"Sign-in at {address} for {name}")
-    return _compare_lists("scope", name, old.scopes if old else (), new.scopes, diff)
+    return _compare_scopes(name, old.scopes if old else (), new.scopes, diff)
 
 
 def _compare_actions(before: PackageGrant, after: PackageGrant, diff: PackageDiff) -> None:

@@ -4,6 +4,8 @@ It also checks the counters of security keys. What is signed must be signed over
 are verified by those who read the entries.
 """
 
+from contextlib import suppress
+
 from aileron_tui.core.agent_change import AGENT_CHANGES, read_change
 from aileron_tui.core.agent_change import objection as agent_objection
 from aileron_tui.core.authenticator_data import counter_problem, recorded_counter
@@ -15,8 +17,7 @@ from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.key_change import KEY_CHANGES, needs_signature, recorded_key_change
-from aileron_tui.core.package_change import PACKAGE_CHANGES, apply_change, read_declined
-from aileron_tui.core.package_change import objection as package_objection
+from aileron_tui.core.package_change import PACKAGE_CHANGES, mismatch, read_declined, reuse
 from aileron_tui.core.package_change import read_change as read_package_change
 from aileron_tui.core.publisher_change import PUBLISHER_CHANGES
 from aileron_tui.core.publisher_change import read_change as read_publisher_change
@@ -101,22 +102,30 @@ def _admit_rule_change(ledger: RequestLookup, entry: Entry) -> None:
 
 
 def _admit_package_change(ledger: RequestLookup, entry: Entry) -> None:
-    """Refuses a change that does not fit those before it. Its readers verify the signature."""
-    installed: dict[str, str] = {}
+    """Refuses a change that was made already or that cannot fit those before it.
+
+    Its readers verify the signatures. Until then, any earlier entry may be a forged one that changed nothing; it must
+    not keep anybody from removing a package.
+    """
+    installed: dict[str, set[str]] = {}
     used: set[str] = set()
     try:
         if entry.kind == EntryKind.PACKAGE_DECLINED:
             read_declined(entry)
             return
         change, _ = read_package_change(entry)
-        for earlier in ledger.package_changes():
-            if earlier.kind != EntryKind.PACKAGE_DECLINED:
-                before, _ = read_package_change(earlier)
-                used.add(before.id)
-                apply_change(installed, before)
     except JsonError as error:
         raise EntryRefused("the change to packages is not valid", str(error)) from None
-    if why := package_objection(installed, used, change, entry.time):
+    for earlier in ledger.package_changes():
+        with suppress(JsonError):
+            before, _ = read_package_change(earlier)
+            used.add(before.id)
+            for grant in before.added:
+                installed.setdefault(grant.name, set()).add(grant.hash)
+    for name, expected in change.expected.items():
+        if expected and expected not in installed.get(name, ()):
+            raise EntryRefused("the packages cannot be changed", mismatch(name, expected))
+    if why := reuse(used, change, entry.time):
         raise EntryRefused("the packages cannot be changed", why)
     if ledger.position(change.head, max(1, entry.seq - CHANGE_HEAD_WINDOW), entry.seq) is None:
         raise EntryRefused("the change to packages was not signed over a recent head of the ledger", change.head)

@@ -41,6 +41,7 @@ from aileron_tui.sandbox.failure import mebibytes
 
 _ARCHIVE_ENDINGS: Final = (".tar.gz", ".tgz")
 _HASH: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MOST_ARCHIVES: Final = 200
 _LARGEST_SOURCE: Final = 256 * 1024 * 1024
 _LONGEST_MINUTES: Final = 15
@@ -104,6 +105,9 @@ class OfferRules:
 def read_offer(source: str, rules: OfferRules | None = None) -> PackageOffer:
     """Reads what a source offers; raises PackageError if it cannot be read or offers nothing."""
     rules = rules or OfferRules()
+    if _LONE_SURROGATE.search(os.path.abspath(source)):  # noqa: PTH100  # Path raises for some names
+        hint = "Rename it, or copy it to another folder."
+        raise PackageError(f"cannot use {source}", "its path is not valid UTF-8, so it cannot be recorded", hint)
     if is_reference(source):
         offer = _Reading(rules).release(source).offer(source)
     elif "://" in source:

@@ -41,6 +41,7 @@ class Proposal:
 
     `about` says what it is, and `intents` what each action is for, in the words of its author. `skipped` has what is
     wrong with files that would not be installed, and `broken` the actions of other packages that would stop working.
+    `unasked` says which ops would run without asking although another action asks about them; it has foreign words.
     """
 
     grant: PackageGrant
@@ -50,6 +51,7 @@ class Proposal:
     intents: Mapping[str, str]
     skipped: tuple[Finding, ...] = ()
     broken: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
 
     @property
     def is_new(self) -> bool:
@@ -78,7 +80,19 @@ def propose(
             raise ProposalRefused("two sources offer the same package", detail, "Add them one after the other.")
         proposals.append(proposal)
     broken = check_fit(proposals, installed)
-    return tuple(replace(proposal, broken=broken) for proposal in proposals)
+    replaced = {proposal.grant.name for proposal in proposals}
+    grants = [package.known.grant for name, package in known.items() if name not in replaced]
+    grants += [proposal.grant for proposal in proposals]
+    return tuple(replace(each, broken=broken, unasked=tuple(_unasked(each.grant, grants))) for each in proposals)
+
+
+def _unasked(grant: PackageGrant, grants: Iterable[PackageGrant]) -> Iterator[str]:
+    """The ops that ungated actions of a package run and that a gated action of any package asks about."""
+    asking = {op: action.name for each in grants for action in each.actions if action.gated for op in action.ops}
+    for action in grant.actions:
+        for op in () if action.gated else action.ops:
+            if op in asking:
+                yield f"{action.name} runs {op} WITHOUT asking you, but {asking[op]} asks you first"
 
 
 def check_fit(proposals: Sequence[Proposal], installed: InstalledPackages) -> tuple[str, ...]:

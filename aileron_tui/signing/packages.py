@@ -13,6 +13,7 @@ from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.package_change import (
     PACKAGE_CHANGES,
     PAYLOAD_TYPE,
+    PackageChange,
     apply_change,
     objection,
     read_change,
@@ -100,6 +101,10 @@ class Packages(dict[str, KnownPackage]):
         for grant in change.added:
             about = (entry.seq, entry.time, approver.name, approver.public.fingerprint)
             self[grant.name] = KnownPackage(grant, *about)
+
+    def objection(self, change: PackageChange, time: str) -> str:
+        """Why a change cannot be made now, in words, or "" if it can."""
+        return objection(self._hashes, self._used, change, time)
 
     def named(self, name: str) -> KnownPackage:
         """The package with this name, or the only one whose name ends with it. Raises NoPackage."""

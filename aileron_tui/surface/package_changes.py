@@ -4,11 +4,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from aileron_tui.core.entry_chain import GENESIS
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.package_change import LARGEST, PackageChange, PackageRef, added, declined_body, removed
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.open_store import open_ledger, open_reader
+from aileron_tui.ledger.store import LedgerView
 from aileron_tui.packages.installed import installed_packages
 from aileron_tui.packages.proposal import Proposal, check_fit
 from aileron_tui.packages.store import PackageStore
@@ -36,6 +39,11 @@ def adding(proposals: Sequence[Proposal]) -> MakeChange:
 def removing(packages: Sequence[PackageRef]) -> MakeChange:
     """The change that removes packages."""
     return lambda head, time: removed(tuple(packages), head, time)
+
+
+def check_size(proposals: Sequence[Proposal]) -> None:
+    """Refuses what is too much for one consent, so that nobody reads it in vain."""
+    signed_changes.check_size(adding(proposals)(GENESIS, timestamp(utc_now())), _RULES)
 
 
 def statement(ledger: Path, make: MakeChange) -> PackageChange:
@@ -92,7 +100,7 @@ def clean(ledger: Path) -> None:
 
 def _record(ledger: Path, make: MakeChange, consent: UnlockedKey | Consent) -> None:
     try:
-        signed_changes.record(ledger, make, consent, _RULES)
+        signed_changes.record(ledger, make, consent, _RULES, _check_fits)
     except EntryRefused as error:
         raise _changed_meanwhile(error.detail) from None
 
@@ -104,6 +112,12 @@ def _check_still_fits(ledger: Path, proposals: Sequence[Proposal]) -> None:
     said = {name for proposal in proposals for name in proposal.broken}
     if more := [name for name in check_fit(proposals, installed) if name not in said]:
         raise _changed_meanwhile(f"{more[0]} would stop working")
+
+
+def _check_fits(view: LedgerView, change: PackageChange) -> None:
+    """Refuses a change for something else than what is installed, as far as approvers signed for it."""
+    if why := Packages.of(view).objection(change, timestamp(utc_now())):
+        raise _changed_meanwhile(why)
 
 
 def _changed_meanwhile(detail: str) -> PackageFault:

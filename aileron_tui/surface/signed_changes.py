@@ -45,7 +45,7 @@ def statement(ledger: Path, make: Callable[[str, str], Change], rules: ChangeRul
     """What is to be signed by a security key: the change for the head of the ledger and the time."""
     with open_reader(ledger) as reader:
         change = make(reader.head().hash, timestamp(utc_now()))
-    _check_size(change, rules)
+    check_size(change, rules)
     return change
 
 
@@ -54,8 +54,12 @@ def record(
     make: Callable[[str, str], Change],
     consent: UnlockedKey | tuple[Change, Envelope],
     rules: ChangeRules,
+    check_fits: Callable[[LedgerView, Change], None] | None = None,
 ) -> None:
-    """Records a change that this key signs, or that another key has signed. Raises EntryRefused if it does not fit."""
+    """Records a change that this key signs, or that another key has signed. Raises EntryRefused if it does not fit.
+
+    `check_fits` can refuse the change, in the same transaction.
+    """
     with open_ledger(ledger, role=rules.role, guest=True) as opened:
 
         def drafts(view: LedgerView) -> list[EntryDraft]:
@@ -63,11 +67,14 @@ def record(
             if isinstance(consent, tuple):
                 change, envelope = consent
                 rules.check_signature(envelope.fields(), approvers)
-                return [EntryDraft(change.change, change.body(envelope.fields()))]
-            check_approver(consent, approvers, rules)
-            change = make(view.head().hash, timestamp(utc_now()))
-            _check_size(change, rules)
-            return [EntryDraft(change.change, change.body(sign(change, consent).fields()))]
+            else:
+                check_approver(consent, approvers, rules)
+                change = make(view.head().hash, timestamp(utc_now()))
+                check_size(change, rules)
+                envelope = sign(change, consent)
+            if check_fits:
+                check_fits(view, change)
+            return [EntryDraft(change.change, change.body(envelope.fields()))]
 
         opened.append_given(drafts)
 
@@ -79,7 +86,8 @@ def check_approver(key: UnlockedKey, approvers: Approvers, rules: ChangeRules) -
         raise rules.fault(f"the key {key.name} may not approve here, so it cannot sign this", hint=hint)
 
 
-def _check_size(change: RecordedChange, rules: ChangeRules) -> None:
+def check_size(change: RecordedChange, rules: ChangeRules) -> None:
+    """Refuses a change that is too large to be signed."""
     if (size := len(change.payload())) > rules.largest:
         detail = f"the consent would have {size:,} bytes, but at most {rules.largest:,} are allowed"
         raise rules.fault("this is too much for one consent", detail, rules.too_large)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.cli.consent_text import consent_rows, view_rows
+from aileron_tui.cli.consent_text import KnownHere, consent_rows, view_rows
 from aileron_tui.core.findings import Finding
 from aileron_tui.core.package_grant import ActionGrant, ConnectorGrant, CredentialGrant, PackageGrant
 from aileron_tui.core.visible_text import cells
@@ -58,8 +58,9 @@ def test_everything_that_is_approved_is_shown() -> None:
 
 def test_a_connector_alone_and_problems_are_said() -> None:
     skipped = (Finding("name", "not a valid name", "Fix it.", "bad.md"),)
-    alone = replace(PROPOSAL, grant=replace(GRANT, actions=()), skipped=skipped, broken=("archive",))
+    alone = replace(PROPOSAL, grant=replace(GRANT, actions=()), skipped=skipped, broken=("archive",), unasked=("x",))
     text = shown(alone)
+    assert "\n! x\n" in text
     assert "It has no actions of its own" in text
     assert "! Not installed: bad.md: not a valid name" in text
     assert "! These installed actions stop working: archive" in text
@@ -86,9 +87,22 @@ def test_a_key_that_nobody_confirmed_is_not_said_to_be_trusted() -> None:
     signed = replace(PROPOSAL, grant=replace(GRANT, connectors=connectors))
     assert "  Publisher signed by github://acme, which you trust\n" in shown(signed)
     for proposal in (signed, replace(signed, before=signed.grant)):
-        text = "\n".join(consent_rows([proposal], [FOLDER], 100, ["github://acme"]))
+        text = "\n".join(consent_rows([proposal], [FOLDER], 100, KnownHere(unconfirmed=["github://acme"])))
         assert "! Nobody confirmed the key of github://acme: somebody wrote it into keyring.json.\n" in text
         assert "which you trust" not in text
+
+
+def test_a_connector_that_would_get_a_credential_which_is_set_up_already_is_warned_about() -> None:
+    known = KnownHere(credentials=[CONNECTOR.name])
+    warning = f"! The credential that you set up for {CONNECTOR.name} would go to mail.example.com:443.\n"
+    without = replace(GRANT, connectors=())
+    for proposal, warned in (
+        (PROPOSAL, True),
+        (replace(PROPOSAL, before=without), True),  # a new connector in an update
+        (replace(PROPOSAL, before=GRANT), False),
+    ):
+        assert (warning in "\n".join(consent_rows([proposal], [FOLDER], 100, known))) is warned
+    assert warning not in shown(PROPOSAL)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])

@@ -59,7 +59,10 @@ def test_less_safety_is_a_warning(after: PackageGrant, warning: str) -> None:
 @pytest.mark.parametrize(
     ("after", "more"),
     [
-        (with_connector(hosts=(*CONNECTOR.hosts, "evil.example:443")), f"Host evil.example:443 for {NAME}"),
+        (
+            with_connector(hosts=(*CONNECTOR.hosts, "evil.example:443")),
+            f"Host evil.example:443 for {NAME} and its credential",
+        ),
         (
             with_connector(credential=replace(CREDENTIAL, scopes=("mail.send", "mail.all"))),
             f"Scope mail.all for {NAME}",

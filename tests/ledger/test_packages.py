@@ -115,13 +115,32 @@ def test_an_older_index_is_read_and_rebuilt(scene: Scene) -> None:
 
 
 def test_a_change_counts_only_for_what_is_installed(scene: Scene) -> None:
-    with pytest.raises(EntryRefused, match="replaces another version"):
+    with pytest.raises(EntryRefused, match="version of mail that it replaces or removes is not installed"):
         record(scene, change_of(scene, SECOND))
     record(scene, change_of(scene, FIRST))
-    with pytest.raises(EntryRefused, match="replaces another version"):
-        record(scene, change_of(scene, FIRST))
-    with pytest.raises(EntryRefused, match="not installed in this version"):
+    with pytest.raises(EntryRefused, match="version of mail that it replaces or removes is not installed"):
         record(scene, removal(scene, SECOND))
+    again = grant(actions=())
+    record(scene, change_of(scene, again))
+    packages = packages_of(scene)
+    assert packages["mail"].grant == FIRST
+    assert "mail is already installed" in packages.invalid[0]
+    assert check(scene.ledger.path, noted=True).fault
+    assert packages.objection(change_of(scene, again), timestamp(scene.clock.now)) == "mail is already installed"
+
+
+@pytest.mark.parametrize("forged", ["removal", "update", "nonsense"])
+def test_a_forged_entry_keeps_nobody_from_removing_a_package(scene: Scene, forged: str) -> None:
+    record(scene, change_of(scene, FIRST))
+    if forged == "nonsense":
+        scene.forge(EntryKind.PACKAGE_REMOVED, "", {"id": "x"})
+    else:
+        change = removal(scene) if forged == "removal" else change_of(scene, SECOND)
+        scene.ledger.append(change.change, body_of(scene, change, for_this_run("stranger")))
+    assert packages_of(scene)["mail"].grant == FIRST
+    assert packages_of(scene).invalid
+    record(scene, removal(scene))
+    assert not packages_of(scene)
 
 
 def test_a_copied_entry_is_refused(scene: Scene) -> None:

@@ -213,6 +213,7 @@ def _follow(home: CommandHome, service: SampleService) -> None:
         home.address(FIRST),
         f"Publisher signed by {AUTHORITY}, which you trust",
         f"127.0.0.1:{service.port}",
+        f"! The credential that you set up for {AUTHORITY} would go to 127.0.0.1:{service.port}.",
         "mail.send",
         "Actions that ask you first (2)",
         "! Actions that run WITHOUT asking you (2)",

@@ -374,6 +374,27 @@ def test_an_unknown_publisher_is_said(tmp_path: Path, first: Path) -> None:
     assert proposal.grant.connectors[0].publisher == "unknown publisher"
 
 
+def test_an_action_that_does_unasked_what_another_one_asks_about_is_named(home: PackageHome, tmp_path: Path) -> None:
+    release = made_release(FIRST)
+    home.add(release.write_bundle(tmp_path / "first"))
+    action = release.actions["send-draft"].replace(b"required = true", b"required = false")
+    (tmp_path / "a.tar.gz").write_bytes(archive({"action.md": action.replace(b'"send-draft"', b'"quick-send"')}))
+    (proposal,) = home.proposals(tmp_path / "a.tar.gz")
+    assert proposal.unasked == (
+        f"quick-send runs {AUTHORITY} send_draft WITHOUT asking you, but send-draft asks you first",
+    )
+    assert not home.proposals(tmp_path / "first")[0].unasked
+
+
+def test_what_is_too_much_for_one_consent_is_refused(home: PackageHome, first: Path) -> None:
+    (proposal,) = home.proposals(first)
+    package_changes.check_size([proposal])
+    large = narrowed(proposal, hosts=tuple(f"host{number}.example.com:443" for number in range(50_000)))
+    for refuse in (package_changes.check_size, home.install):
+        with pytest.raises(PackageFault, match="too much for one consent"):
+            refuse([large])
+
+
 def test_a_command_in_a_hint_is_safe_to_copy(home: PackageHome, tmp_path: Path) -> None:
     source = made_release(FIRST).write_bundle(tmp_path / "mail;touch $HOME")
     home.add(source)

@@ -1,5 +1,6 @@
 """What a source offers: folders, archives, suites and addresses, and what is refused."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -240,6 +241,13 @@ def test_a_source_that_takes_too_long_is_refused(server: HttpsServer, monkeypatc
 def test_names_that_no_file_can_have_are_refused(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert refusal(source).title
+
+
+def test_a_source_that_cannot_be_recorded_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    assert (
+        refusal(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")).detail
+        == "its path is not valid UTF-8, so it cannot be recorded"
+    )
 
 
 def test_sources_without_anything_to_install(tmp_path: Path) -> None:
