@@ -12,7 +12,7 @@ from aileron_tui.cli.output import counted, print_json, print_lines, write
 from aileron_tui.cli.security_key_prompt import touch
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.config import SECURITY_KEY
+from aileron_tui.files.config import SECURITY_KEY, Config
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder
@@ -21,8 +21,9 @@ from aileron_tui.packages.installed import InstalledPackages, installed_packages
 from aileron_tui.packages.offer import OfferRules, PackageOffer, read_offer
 from aileron_tui.packages.proposal import Proposal, propose
 from aileron_tui.packages.store import PackageStore
-from aileron_tui.sandbox.connector_package import load_keyring
+from aileron_tui.sandbox.connector_package import PublisherKeyring, load_keyring
 from aileron_tui.signing import key_store
+from aileron_tui.signing.bindings import Bindings
 from aileron_tui.signing.packages import Packages
 from aileron_tui.signing.trusted_publishers import TrustedPublishers
 from aileron_tui.surface import package_changes
@@ -45,9 +46,13 @@ def installed() -> InstalledPackages:
         return installed_packages(paths().data, Packages.of(reader) if reader else Packages())
 
 
-def _recorded_publishers() -> TrustedPublishers:
+def _known_here(keyring: PublisherKeyring, config: Config) -> consent_text.KnownHere:
+    """The publishers whose key nobody confirmed, and the connectors that have a credential or an account."""
+    credentials = {name for name, settings in config.connectors.items() if settings.credential}
     with local_reader(gate_ledger(), indexed=True) as reader:
-        return TrustedPublishers.of(reader) if reader else TrustedPublishers()
+        publishers = TrustedPublishers.of(reader) if reader else TrustedPublishers()
+        credentials |= {connector for connector, _ in Bindings.of(reader)} if reader else set()
+    return consent_text.KnownHere(publishers.without_record(keyring.publishers), sorted(credentials))
 
 
 def offered(source: str, options: argparse.Namespace, known: InstalledPackages) -> PackageOffer:
@@ -102,8 +107,7 @@ def ask_and_install(
     private_folder(here.data)
     store = PackageStore(here.data)
     folders = [store.folder(proposal.grant.hash) for proposal in new]
-    credentials = [name for name, settings in config.connectors.items() if settings.credential]
-    names = consent_text.KnownHere(_recorded_publishers().without_record(keyring.publishers), credentials)
+    names = _known_here(keyring, config)
     approved = consent_question.consented(
         f"Consent required: {counted(len(new), 'package')}",
         lambda width: consent_text.consent_rows(new, folders, width, names),
@@ -123,7 +127,7 @@ def ask_and_install(
     else:
         with source_options.unlocked_key(options.key) as key:
             package_changes.install(ledger, new, key)
-    _report(options, proposals, new, credentials)
+    _report(options, proposals, new, names.credentials)
     return OK
 
 
