@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from shlex import quote
 
 from aileron_tui.cli import consent_question, consent_text, source_options
 from aileron_tui.cli.exit_codes import DENIED, OK
@@ -160,7 +161,8 @@ def _report(
             print_lines(f"  {counted(len(grant.actions), 'action')}: {', '.join(inline(n) for n in _names(proposal))}")
     for connector in (connector for proposal in new for connector in proposal.grant.connectors):
         if connector.credential and connector.name not in credentials:
-            print_lines(f"  {inline(connector.name)} needs an account before it can be used.")
+            print_lines(f"  {inline(connector.name)} needs an account before it can be used:")
+            print_lines(f"    aileron-tui bind {inline(quote(connector.name))}")
     if new:
         print_lines("  A gate that is running uses this within a few seconds.")
 
