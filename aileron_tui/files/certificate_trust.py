@@ -52,8 +52,11 @@ class CertificateTrust:
             hint = f"{FILE_VARIABLE} must name a file with certificates in PEM form. Correct it, or unset it."
             raise BadAuthorities(f"cannot use {FILE_VARIABLE}", f"{self.file} has no certificate", hint) from None
         except OSError as error:
-            reason = f"{self.file or 'the list of authorities'}: {(error.strerror or str(error)).lower()}"
-            raise BadAuthorities(f"cannot use {FILE_VARIABLE}", reason, "Correct the path, or unset it.") from None
+            reason = (error.strerror or str(error)).lower()
+            if not self.file:
+                raise BadAuthorities("cannot load the certificate authorities", reason) from None
+            detail = f"{self.file}: {reason}"
+            raise BadAuthorities(f"cannot use {FILE_VARIABLE}", detail, "Correct the path, or unset it.") from None
         return context
 
 

@@ -19,6 +19,7 @@ from aileron_tui.core.prompt import PreviewResult, read_prompt
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import SampleService, ServiceFault
 from aileron_tui.demo.service_routes import ServiceRequest, ServiceResponse
+from aileron_tui.files.certificate_trust import CertificateTrust
 from aileron_tui.files.config import Config, ConnectorSettings
 from aileron_tui.gate import decision_handler
 from aileron_tui.gate.connector_activity import ConnectorActivity
@@ -52,6 +53,17 @@ def test_the_configuration_sets_the_limits() -> None:
     assert limits.preview_seconds == 5
     assert made.limits_of("local://other/one") == made.limits
     assert made.limits.execute_seconds == 30
+
+
+def test_the_environment_sets_proxy_and_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("https_proxy", raising=False)
+    monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("SSL_CERT_FILE", "/company.pem")
+    made = sandbox_settings(Config(), None, PublisherKeyring())
+    proxy = made.proxies.proxy()
+    assert proxy is not None
+    assert (proxy.name, made.trust) == ("proxy.example:3128", CertificateTrust("/company.pem"))
 
 
 def test_an_op_may_take_as_long_as_its_connector_is_allowed(env: GateEnv) -> None:

@@ -70,6 +70,17 @@ def test_an_unknown_authority_is_refused(runner: Runner, certificate: Path) -> N
     assert not service.received
 
 
+def test_authorities_that_cannot_be_read_are_never_ignored(runner: Runner, certificate: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.pem"
+    with upstream(serving(certificate)) as service:
+        runner.client = UpstreamClient(trust=CertificateTrust(str(missing)))
+        outcome = runner.preview(guests.http_guest({"url": service.url("/draft")}), service.host_port)
+    assert outcome.result.unavailable == (
+        f"no https connection can be checked: cannot use SSL_CERT_FILE: {missing}: no such file or directory"
+    )
+    assert not service.received
+
+
 def test_plain_http_on_a_tls_port_and_back(runner: Runner, certificate: Path) -> None:
     with upstream(serving(certificate)) as secure, upstream() as plain:
         to_secure = runner.preview(guests.http_guest({"url": f"http://{secure.host_port}/draft"}), secure.host_port)
