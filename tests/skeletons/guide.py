@@ -34,10 +34,14 @@ _ANSWERS: dict[str, list[tuple[str, str]]] = {
 _CODES = {"aileron-tui run publish-note --arg note_id=n-1 --arg channel=news": WAITING}
 
 
+def blocks(language: str = "", document: str = "") -> list[str]:
+    """The blocks of the guide, or of another document, in a language, in order."""
+    return [text for named, text in _BLOCK.findall(document or GUIDE.read_text()) if named == language]
+
+
 def commands() -> list[str]:
     """The commands of the guide, in order."""
-    blocks = _BLOCK.findall(GUIDE.read_text())
-    return [line for language, text in blocks if not language for line in text.splitlines()]
+    return [line for text in blocks() for line in text.splitlines()]
 
 
 def stored_compilers(folder: Path) -> None:
