@@ -24,7 +24,7 @@ def main() -> int:
         guide.our_commands(programs)
         compilers = ROOT / ".skeletons"
         os.environ["PATH"] = f"{compilers / 'bin'}:{os.environ['PATH']}"
-        screen = guide.follow(Path(folder) / "work", programs, port, cache=compilers / "cache", patience=900)
+        screen = guide.follow(Path(folder) / "work", programs, port, cache=compilers / "cache")
         sys.stdout.write(screen)
         built = b""
         for repository in ("notes", "notes/notes-in-c"):

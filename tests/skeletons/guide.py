@@ -137,7 +137,7 @@ class Shell:
         os.waitpid(self.process, 0)
 
 
-def follow(folder: Path, bin_folder: Path, port: int, *, cache: Path | None = None, patience: float = 120) -> str:
+def follow(folder: Path, bin_folder: Path, port: int, *, cache: Path | None = None, patience: float = 600) -> str:
     """Runs every command of the guide in a new folder and home, and returns all that was on the screen.
 
     The API uses `port` instead of its own, because several tests may run at once. Compilers

@@ -4,6 +4,8 @@ import json
 import socket
 from pathlib import Path
 
+import pytest
+
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.sandbox.connector_call import CallLimits
@@ -16,6 +18,7 @@ from tests.skeletons.stored_module import ROOT
 IMPORTED = ("http_request", "http_response_status", "http_response_size", "http_response_read", "log")
 
 
+@pytest.mark.timeout(1200)
 def test_every_command_of_the_guide_works_in_order(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
