@@ -27,7 +27,7 @@ def main() -> int:
         screen = guide.follow(Path(folder) / "work", programs, port, cache=compilers / "cache")
         sys.stdout.write(screen)
         built = b""
-        for repository in ("notes", "notes/notes-in-c"):
+        for repository in ("notes", "notes-in-c"):
             built = (Path(folder) / "work" / repository / "connector" / "connector.wasm").read_bytes()
             sys.stdout.write(f"{repository}: {len(built):,} bytes\n")
         if SUMS.read_text() != sums():

@@ -162,7 +162,7 @@ def follow(folder: Path, bin_folder: Path, port: int, *, cache: Path | None = No
         for command in commands():
             shell.run(command)
             if command.startswith("aileron-tui new connector"):
-                _use_port(folder / command.split()[3], port)
+                _use_port(folder / Path(command.split()[3]).name, port)
             if command == "make serve &":
                 assert shell.until("serving notes on"), shell.screen
             if command == "aileron-tui gate &":
