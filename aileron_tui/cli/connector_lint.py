@@ -10,9 +10,10 @@ from aileron_tui.core.findings import Finding
 from aileron_tui.files.bundle_layout import ACTION_FILE, SIGNATURE_FILE, ConnectorFiles, find_files, is_file
 from aileron_tui.files.manifest_files import LARGEST_MODULE, UnreadableFile, read_file
 from aileron_tui.files.paths import paths
+from aileron_tui.packages.archive import WASM_START
 from aileron_tui.sandbox.connector_package import PublisherKeyring, load_keyring, verifies
 
-_MODULE_START = b"\0asm\x01\0\0\0"
+_MODULE_START = WASM_START + b"\x01\0\0\0"
 _SIGNATURE_SIZE = 64
 
 
@@ -39,8 +40,10 @@ def _connector(files: ConnectorFiles, keyring: PublisherKeyring, folder: Path) -
     if module is None:
         return
     if not module.startswith(_MODULE_START):
+        component = module.startswith(WASM_START)
+        message = "this is a WebAssembly component, not a module" if component else "this is not a WebAssembly module"
         fix = "Build it for WASI preview 1: with Go GOOS=wasip1 GOARCH=wasm, with zig -target wasm32-wasi."
-        yield Finding("module", "this is not a WebAssembly module", fix, files.module)
+        yield Finding("module", message, fix, files.module)
     connector = read_connector(manifest, files.manifest).value
     if files.signature and connector:
         yield from _signature(Path(files.signature), connector.name, module + manifest, keyring, folder)

@@ -55,7 +55,7 @@ def _about_failure(failure: Failure, op: str, where: str, *, loaded: bool) -> st
         case FailureKind.HASH_MISMATCH:
             return f"Set the pins with `aileron-tui pin {where}`."
         case FailureKind.CONNECTOR_LOAD_FAILED if failure.boundary is Boundary.RUNTIME:
-            return f"There is no {MODULE_FILE} for it in {where}. Build it first, for example with `make`."
+            return f"Build it first, for example with `make`: the folder {where} has no {MODULE_FILE} for it."
         case FailureKind.CONNECTOR_LOAD_FAILED if not loaded:
             return (
                 "Build a program for WASI preview 1 that imports only wasi_snapshot_preview1 and aileron_host: "

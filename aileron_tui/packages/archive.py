@@ -18,7 +18,7 @@ LARGEST_ARCHIVE: Final = 64 * 1024 * 1024
 GZIP_START: Final = b"\x1f\x8b"
 
 _PROGRAM_FILE: Final = "connector.bin"
-_WASM_START: Final = b"\0asm"
+WASM_START: Final = b"\0asm"
 _BLOCK: Final = 512
 _CHUNK: Final = 256 * 1024
 _MOST_MEMBERS: Final = 16
@@ -83,7 +83,7 @@ def _connector(members: dict[str, bytes]) -> ConnectorPackage:
             raise _BadArchive(f"{required} is missing")
     if binary not in members:
         raise _BadArchive(f"{MODULE_FILE} is missing")
-    if not members[binary].startswith(_WASM_START):
+    if not members[binary].startswith(WASM_START):
         raise _BadArchive(f"{binary} is not a WebAssembly module, and the gate runs nothing else")
     return ConnectorPackage(members[binary], members[CONNECTOR_FILE], members[SIGNATURE_FILE])
 

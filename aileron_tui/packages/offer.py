@@ -28,7 +28,7 @@ from aileron_tui.files.bundle_layout import (
     list_folder,
 )
 from aileron_tui.files.manifest_files import UnreadableFile, disabled_actions, pins_of, read_file, resolve_paths
-from aileron_tui.packages.archive import LARGEST_ARCHIVE, ArchivedAction, read_archive
+from aileron_tui.packages.archive import LARGEST_ARCHIVE, WASM_START, ArchivedAction, read_archive
 from aileron_tui.packages.download import Download, DownloadRules, Progress, download
 from aileron_tui.packages.release_address import (
     beside,
@@ -354,6 +354,9 @@ class _Reading:
             return
         package = read_package_files(files)
         self._count(package.wasm, package.manifest)
+        if not package.wasm.startswith(WASM_START):
+            detail = "it is not a WebAssembly module, and the gate runs nothing else"
+            raise PackageError(f"cannot use {files.module}", detail, "Build the connector again.")
         self._packages.append((read_connector(package.manifest, files.manifest), package))
 
     def _found(self, file: str, read: Callable[[str], bytes]) -> bytes | None:

@@ -13,6 +13,7 @@ from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from tests.packages.made_packages import AUTHORITY, PUBLISHER, STRANGER, MadeFrom, made_release, raw_public
 from tests.packages.package_home import PackageHome
+from tests.sandbox.guests import WRONG_IMPORT
 from tests.skeletons.stored_module import built_repository
 
 
@@ -64,12 +65,12 @@ def test_what_is_installed_is_checked_with_its_signatures(home: Path, tmp_path: 
 
 def test_a_connector_that_cannot_be_loaded_is_said(home: Path, tmp_path: Path) -> None:
     folder = built_repository(tmp_path / "notes")
-    (folder / "connector" / "connector.wasm").write_bytes(b"<html>not found</html>")
+    (folder / "connector" / "connector.wasm").write_bytes(WRONG_IMPORT)
     assert cli.main(["pin", str(folder)]) == OK
     PackageHome(home / "data").add(folder)
     status, words, detail = checks()["manifests"]
     assert (status, words) == ("fail", "2 actions of 1 installed package, 1 problem")
-    assert "local://dev/notes: this is not a WebAssembly module" in detail
+    assert "local://dev/notes: unknown import: `aileron_host::steal`" in detail
 
 
 def test_what_is_found_and_not_approved_is_said_everywhere(

@@ -118,6 +118,15 @@ def test_a_new_action_that_reads_is_idempotent(tmp_path: Path, capsys: pytest.Ca
     assert (action.gated, action.execute[0].op, action.execute[0].idempotent) == (False, "list_notes", True)
 
 
+def test_only_what_every_action_passes_is_passed_on(built: Path) -> None:
+    file = built / "actions" / "get-note" / "action.md"
+    file.write_text(file.read_text().replace("[execute.inputs]\n", '[execute.inputs]\nformat = "short"\n'))
+    assert main(["new", "action", "list-notes", "--in", str(built)]) == OK
+    action = read_action((built / "actions" / "list-notes" / "action.md").read_bytes(), "").value
+    assert action
+    assert action.execute[0].inputs == {"base_url": "http://127.0.0.1:8730"}
+
+
 def test_an_action_joins_a_bundle_in_its_own_layout(tmp_path: Path) -> None:
     home = built_repository(tmp_path / "source") / "connector"
     folder = tmp_path / "bundle"

@@ -44,7 +44,7 @@ def test_a_module_that_is_not_built(folder: Path, capsys: pytest.CaptureFixture[
     (folder / "connector" / "connector.wasm").unlink()
     shown = preview(folder, capsys)
     assert "Preview unavailable: the connector local://dev/notes is not installed" in shown
-    assert f"There is no connector.wasm for it in {folder}. Build it first, for example with `make`." in shown
+    assert f"Build it first, for example with `make`: the folder {folder} has no connector.wasm for it." in shown
 
 
 def test_a_wrong_pin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

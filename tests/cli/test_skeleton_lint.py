@@ -109,9 +109,14 @@ def test_a_signature_of_another_build_is_found(
     assert lint([str(folder)]) == (3, [])
 
 
-def test_a_module_that_is_none_is_found(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"<html>not found</html>", "this is not a WebAssembly module"), (b"\0asm\x0d\0\x01\0", "component")],
+)
+def test_a_module_that_is_none_is_found(folder: Path, data: bytes, words: str) -> None:
     module = folder / "connector" / "connector.wasm"
-    module.write_bytes(b"<html>not found</html>")
+    module.write_bytes(data)
     assert main(["pin", str(folder)]) == OK
     (finding,) = lint([str(folder)])[1]
     assert (finding.rule, finding.file) == ("module", str(module))
+    assert words in finding.message

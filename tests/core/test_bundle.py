@@ -43,7 +43,7 @@ def test_a_pin_of_other_bytes_rejects_the_action_alone() -> None:
     text = FILES[SEND].replace(HASH, "sha256:beef")
     bundle = check_bundle(actions(sen=text), [package()])
     assert reported(bundle.findings) == [(SEND, "pin", 9, "error")]
-    assert bundle.findings[0].fix == f"Write {HASH}."
+    assert bundle.findings[0].fix == f"Set it with `aileron-tui pin`, or write {HASH}."
     assert list(bundle.actions) == ["get-draft"]
 
 

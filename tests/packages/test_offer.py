@@ -85,6 +85,14 @@ def test_a_repository_that_was_not_built_says_so(release: MadeRelease, tmp_path:
     assert [(each.name, each.hash) for each in offer.missing] == [(AUTHORITY, release.hash)]
 
 
+def test_a_folder_whose_module_is_none_is_refused(release: MadeRelease, tmp_path: Path) -> None:
+    folder = release.write_repository(tmp_path / "repository")
+    (folder / "connector.wasm").write_bytes(b"<html>not found</html>")
+    refused = refusal(folder)
+    assert str(folder / "connector.wasm") in refused.title
+    assert "it is not a WebAssembly module" in refused.detail
+
+
 def test_the_source_of_an_action_before_its_release_is_refused(release: MadeRelease, tmp_path: Path) -> None:
     folder = release.write_repository(tmp_path / "repo", built=False)
     for file in folder.glob("actions/*/action.md"):

@@ -24,10 +24,10 @@ def main() -> int:
         guide.our_commands(programs)
         compilers = ROOT / ".skeletons"
         os.environ["PATH"] = f"{compilers / 'bin'}:{os.environ['PATH']}"
-        screen = guide.follow(Path(folder) / "work", programs, port, cache=compilers / "cache", patience=900)
+        screen = guide.follow(Path(folder) / "work", programs, port, cache=compilers / "cache")
         sys.stdout.write(screen)
         built = b""
-        for repository in ("notes", "notes/notes-in-c"):
+        for repository in ("notes", "notes-in-c"):
             built = (Path(folder) / "work" / repository / "connector" / "connector.wasm").read_bytes()
             sys.stdout.write(f"{repository}: {len(built):,} bytes\n")
         if SUMS.read_text() != sums():

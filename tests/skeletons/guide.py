@@ -34,10 +34,14 @@ _ANSWERS: dict[str, list[tuple[str, str]]] = {
 _CODES = {"aileron-tui run publish-note --arg note_id=n-1 --arg channel=news": WAITING}
 
 
+def blocks(language: str = "", document: str = "") -> list[str]:
+    """The blocks of the guide, or of another document, in a language, in order."""
+    return [text for named, text in _BLOCK.findall(document or GUIDE.read_text()) if named == language]
+
+
 def commands() -> list[str]:
     """The commands of the guide, in order."""
-    blocks = _BLOCK.findall(GUIDE.read_text())
-    return [line for language, text in blocks if not language for line in text.splitlines()]
+    return [line for text in blocks() for line in text.splitlines()]
 
 
 def stored_compilers(folder: Path) -> None:
@@ -133,7 +137,7 @@ class Shell:
         os.waitpid(self.process, 0)
 
 
-def follow(folder: Path, bin_folder: Path, port: int, *, cache: Path | None = None, patience: float = 120) -> str:
+def follow(folder: Path, bin_folder: Path, port: int, *, cache: Path | None = None, patience: float = 600) -> str:
     """Runs every command of the guide in a new folder and home, and returns all that was on the screen.
 
     The API uses `port` instead of its own, because several tests may run at once. Compilers
@@ -158,7 +162,7 @@ def follow(folder: Path, bin_folder: Path, port: int, *, cache: Path | None = No
         for command in commands():
             shell.run(command)
             if command.startswith("aileron-tui new connector"):
-                _use_port(folder / command.split()[3], port)
+                _use_port(folder / Path(command.split()[3]).name, port)
             if command == "make serve &":
                 assert shell.until("serving notes on"), shell.screen
             if command == "aileron-tui gate &":

@@ -124,6 +124,7 @@ noreturn void send_and_answer(call c, const char *method, text place, text body)
         add(&out, answer);
         fail("external_api_error", contents(&out));
     }
+    if (answer.size == 0) answer = text_of("{}");
     if (!is_object(answer)) {
         add_string(&out, api);
         add_string(&out, " did not answer with a JSON object");

@@ -84,7 +84,7 @@ func (c call) wrong(why string) error {
 	return &failure{"connector_runtime_error", c.Op + ": " + why}
 }
 
-// send sends one request to the API at base_url and returns the object that it answers.
+// send sends one request to the API at base_url and returns the object that it answers; no body is an empty object.
 func (c call) send(method, place string, body object) (object, error) {
 	base, err := c.required("base_url")
 	if err != nil {
@@ -110,6 +110,9 @@ func (c call) send(method, place string, body object) (object, error) {
 		return nil, &failure{"external_api_error", fmt.Sprintf("%s API returned %d: %s", apiName, status, answer)}
 	}
 	output := object{}
+	if len(answer) == 0 {
+		return output, nil
+	}
 	if err := decode(answer, &output); err != nil || output == nil {
 		return nil, &failure{"external_api_error", apiName + " API did not answer with a JSON object"}
 	}
