@@ -20,6 +20,8 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_@+=:,./-]+", re.ASCII)
 _UNIT: Final = """\
 [Unit]
 Description=aileron-tui gate, which asks a person before an agent's call runs
+StartLimitIntervalSec=120
+StartLimitBurst=5
 
 [Service]
 Type=notify

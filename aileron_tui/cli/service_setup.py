@@ -66,9 +66,10 @@ def _written(service: ServiceFile) -> int:
 
 
 def _explained(service: ServiceFile, config: Config) -> int:
-    print_lines(f"{inline(str(service.path))} is written. The gate is not running yet.", "")
+    print_lines(f"{inline(str(service.path))} is written. Nothing was started.", "")
     for what, command in service.commands:
-        print_lines(f"To {what}:", f"    {inline(command)}")
+        print_lines(f"To {what}:")
+        sys.stdout.write(f"    {inline(command)}\n")  # not wrapped, so that it can be copied
     variables = sorted({item.credential.env for item in config.connectors.values() if item.credential} - {""})
     if variables:
         names = ", ".join(map(inline, variables))

@@ -75,8 +75,8 @@ class OpRunner:
         except AileronError as error:
             return replies.not_recorded(error)
         end_turn()
-        await self._gate_state.loading.load(installed.sandbox, call)
         try:
+            await self._gate_state.loading.load(installed.sandbox, call)
             execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
             execution = await _executed(action, execution_future)
         except Exception as error:  # noqa: BLE001  # whatever it is, the call must get an end

@@ -1,10 +1,13 @@
 """Replies to API calls: a status and a body in Aileron's format."""
 
 import json
+from typing import Final
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
+
+_WRITER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Reply:
 
 def compact_json(body: Json) -> bytes:
     """Encodes JSON compactly, on one line."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    return _WRITER.encode(body).encode()
 
 
 def error(status: int, code: str, message: str, **more: Json) -> Reply:

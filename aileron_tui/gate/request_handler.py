@@ -282,8 +282,12 @@ class RequestHandler:
     async def _refresh_in_turn(self, waiting: deque[GateRequest]) -> None:
         while waiting:
             request = waiting.popleft()
-            if request.state is RequestState.PENDING:
+            if request.state is not RequestState.PENDING:
+                continue
+            try:
                 await self.refresh_preview(request, ThreadUse.PREVIEW)
+            except Exception as error:  # noqa: BLE001  # the others must get their previews
+                log.error("the preview of %s failed", request.id, exc_info=error)
 
     def _start_waiting(self, request: GateRequest) -> None:
         self._gate_state.alerts.opened(request)

@@ -1,7 +1,8 @@
 """The prompt on a real screen: what it says, where, whose words, and when it counts as read."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from rich.color import ColorSystem
@@ -283,6 +284,27 @@ async def test_a_failed_preview_cannot_be_missed() -> None:
         await settle(pilot)
         assert "⚠ Preview unavailable: Gmail API returned 404" in found(app, "unavailable")
         assert "fetched by" not in "\n".join(lines(app))
+
+
+@pytest.mark.parametrize(
+    ("since", "words"),
+    [
+        ("2026-05-12T10:15:30.000000Z", "compiling connector mail … · 12 s"),
+        ("2027-05-12T10:15:30.000000Z", "compiling connector mail … · 0 s"),
+        ("\x1b[31m", "compiling connector mail …"),
+        (7, "compiling connector mail …"),
+    ],
+)
+@async_test
+async def test_compiling_is_told_with_how_long_it_has_taken(since: Any, words: str) -> None:
+    request = samples.fetching()
+    app = PromptApp(replace(request, fields={**request.fields, "compiling_since": since}))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        app.view.tick(datetime(2026, 5, 12, 10, 15, 42, tzinfo=UTC))
+        await settle(pilot)
+        assert found(app, "compiling").strip() == words
+        assert not is_read(app)
 
 
 @async_test

@@ -13,6 +13,7 @@ from aileron_tui.sandbox import connector_call
 from aileron_tui.sandbox.compile_cache import CompileCache
 from aileron_tui.sandbox.module_compiler import CannotCompile, CompiledCode, ModuleCompiler
 from tests.gate.conftest import GateEnv, ask, dig, previewed_request, result_of, run_async
+from tests.gate.served_gate import DRAFT, SEND, served_gate
 
 
 class SlowCompiler:
@@ -78,6 +79,23 @@ def test_a_request_says_that_it_waits_for_a_compilation(env: GateEnv, compiler: 
             assert not gate.doing
 
     run_async(work())
+
+
+def test_the_health_of_a_gate_says_what_it_does(env: GateEnv, compiler: SlowCompiler) -> None:
+    async def main() -> None:
+        async with served_gate(env) as served:
+            assert (await served.agent.post(SEND, json=DRAFT)).status_code == 202
+            health: JsonObject = {}
+            while "doing" not in health:
+                await asyncio.sleep(0.01)
+                health = (await served.anonymous.get("/v1/health")).json()
+            assert str(health["doing"]).startswith("compiling the connector mail, ")
+            assert health["status"] == "ok"
+            compiler.may_end.set()
+            while "doing" in (await served.anonymous.get("/v1/health")).json():
+                await asyncio.sleep(0.01)
+
+    run_async(main())
 
 
 def test_a_compilation_that_fails_is_told_and_nothing_is_run(env: GateEnv, compiler: SlowCompiler) -> None:

@@ -4,6 +4,8 @@ import asyncio
 import json
 from dataclasses import replace
 
+import pytest
+
 from aileron_tui.core.decision import Verdict, read_statement
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
@@ -11,10 +13,11 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
+from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 from aileron_tui.signing.envelope import read_envelope, sign
-from tests.gate.conftest import GateEnv, ask, dig, previewed_request, result_of, run_async
+from tests.gate.conftest import ASKER, GateEnv, ask, dig, previewed_request, result_of, run_async
 from tests.gate.test_flow import sound
 
 
@@ -65,6 +68,36 @@ def test_waiting_requests_keep_waiting_with_a_new_preview(env: GateEnv) -> None:
     run_async(work())
     assert len(env.service.sent) == 1
     assert sound(env)
+
+
+def test_all_of_many_waiting_requests_get_a_new_preview(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that cannot be shown keeps no other one waiting."""
+    agents = ("agent-1", "agent-2", "agent-3")
+
+    async def make() -> None:
+        async with env.gate() as gate:
+            for number in range(30):
+                args: JsonObject = {"draft_id": f"r-{number}"}
+                assert (await gate.call("send-draft", args, ASKER, agent=agents[number % 3])).status == 202
+
+    async def restart() -> None:
+        async with env.gate() as gate:
+            items = gate.waiting()
+            assert [dig(item, "args", "draft_id") for item in items] == [f"r-{number}" for number in range(30)]
+            broken = str(items[0]["id"])
+            render = GateRequest.render
+
+            def render_some(request: GateRequest) -> None:
+                if request.id == broken:
+                    raise RuntimeError("cannot be shown")
+                render(request)
+
+            monkeypatch.setattr(GateRequest, "render", render_some)
+            for item in items[1:]:
+                assert dig(await previewed_request(gate, str(item["id"])), "preview", "unavailable")
+
+    run_async(make())
+    run_async(restart())
 
 
 def test_a_decision_for_the_old_instance_is_refused(env: GateEnv) -> None:

@@ -7,6 +7,7 @@ import argparse
 import logging
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -23,6 +24,7 @@ from aileron_tui.core.findings import Severity
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, Prompt, lines
 from aileron_tui.core.prompt_rows import input_rows
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import assess
 from aileron_tui.core.toml_schema import nearest
 from aileron_tui.core.values import dataclass
@@ -41,6 +43,7 @@ from aileron_tui.sandbox.sandbox import Sandbox
 
 TAKES_COMMAND: Final = True
 _INSTALLED: Final = "what is installed"
+_COMPILING_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +119,25 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if prompt.preview and prompt.preview.unavailable else OK
 
 
+def _note_compiling(sandbox: Sandbox, call: ResolvedCall) -> None:
+    """Says at a terminal why it takes so long the first time."""
+    names = [found.name for found in sandbox.not_loaded(call) if sandbox.compiling_since(found) is not None]
+    if names and sys.stderr.isatty():
+        write(sys.stderr, f"compiling the connector {', '.join(map(inline, names))}; that is done once")
+
+
 def _prompt(
     setup: _Setup, action: Action, args: JsonObject, recording: Recording | None
 ) -> tuple[Prompt, PreviewOutcome | None]:
     settings = sandbox_settings(setup.config, private_folder(paths().cache), load_keyring(paths().keyring))
     with Sandbox(setup.packages, settings, recording=recording) as sandbox:
         call = sandbox.resolve(action, args)
-        outcome = sandbox.preview(call) if action.gated else None
+        note = threading.Timer(_COMPILING_SECONDS, _note_compiling, (sandbox, call))
+        note.start()
+        try:
+            outcome = sandbox.preview(call) if action.gated else None
+        finally:
+            note.cancel()
     prompt = Prompt(
         kind="action",
         action=action.name,
