@@ -28,7 +28,7 @@ def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) ->
         terminal.press("d")
         terminal.until("denied")
         terminal.until("2 of 4: a preview that failed")
-        terminal.press("g")
+        terminal.press("\x07")
         terminal.until(lambda text: "2 of 4" not in text)
         terminal.press("l")
         terminal.until("send-draft denied: I will ask for the right recipient.")
