@@ -1,9 +1,12 @@
 """The demo as a newcomer meets it."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.e2e.conftest import House
 from tests.e2e.terminal import CTRL_Q, clean, environment
@@ -60,3 +63,15 @@ def test_without_the_agent_it_says_how_to_be_one(house: House) -> None:
         terminal.press("y")
         assert terminal.end() == 0
         assert clean(terminal)
+
+
+@pytest.mark.slow
+def test_the_first_start_says_what_takes_so_long(house: House) -> None:
+    shutil.rmtree(house.home / "cache")
+    with house.console("demo") as terminal:
+        terminal.until("Compiling")
+        terminal.until("team@example.com", seconds=240)
+        terminal.press(CTRL_Q)
+        terminal.until("Quit anyway?")
+        terminal.press(CTRL_Q)
+        assert terminal.end() == 0
