@@ -75,3 +75,13 @@ def test_the_first_start_says_what_takes_so_long(house: House) -> None:
         terminal.until("Quit anyway?")
         terminal.press(CTRL_Q)
         assert terminal.end() == 0
+
+
+def test_quitting_before_the_screen_is_complete_ends_quietly(house: House) -> None:
+    """What was typed while it started may arrive before there is anything to quit from."""
+    with house.console("demo") as terminal:
+        terminal.press("q")
+        terminal.until(lambda text: "Quit anyway?" in text or "To put your own agents behind a gate:" in text)
+        terminal.press("y")
+        assert terminal.end() == 0
+        assert clean(terminal)
