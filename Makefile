@@ -16,7 +16,7 @@ $(READY): requirements.lock pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
 	  echo "[1/3] Creating the environment .venv with uv." && \
 	  uv venv --quiet --allow-existing --python '>=3.11' .venv && \
-	  echo "[2/3] Installing $(PACKAGES) packages into .venv, each checked against its hash. About half a minute." && \
+	  echo "[2/3] Installing $(PACKAGES) packages into .venv, each checked against its hash. Half a minute or so." && \
 	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock && \
 	  echo "[3/3] Installing aileron-tui itself into .venv." && \
 	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
@@ -24,7 +24,7 @@ $(READY): requirements.lock pyproject.toml
 	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required: make PYTHON=/path/to/python3.11 …" >&2; exit 1; } ; \
 	  echo "[1/3] Creating the environment .venv. A few seconds." && \
 	  $(PYTHON) -m venv .venv && \
-	  echo "[2/3] Installing $(PACKAGES) packages into .venv, each checked against its hash. About a minute." && \
+	  echo "[2/3] Installing $(PACKAGES) packages into .venv, each checked against its hash. A minute or two." && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
 	  echo "[3/3] Installing aileron-tui itself into .venv. A few seconds." && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \

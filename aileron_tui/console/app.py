@@ -180,6 +180,8 @@ class Console(App[None]):
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
+        if not self._main.is_attached:
+            return  # a key that was typed early has quit already
         self._main.mount_prompt()
         self.sources.start()
         call_after(self, _PREPARE_DELAY, self._prepare_text)

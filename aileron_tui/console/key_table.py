@@ -339,7 +339,7 @@ ACTIONS: Final = (
     ),
     KeyAction(
         "guide",
-        "g",
+        "ctrl+g",
         "guide",
         "Hide the guide of the demo, or show it again.",
         KeyGroup.CONSOLE,

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.demo.agent_script import SCRIPT
 from aileron_tui.demo.guide import LESSONS, Lesson
@@ -17,5 +18,7 @@ def calls(lesson: Lesson) -> list[tuple[str, JsonObject]]:
 def guided(number: int, *, fetching: bool = False) -> Request:
     """The first request of a lesson, by its number from 1."""
     action, args = calls(LESSONS[number - 1])[0]
-    prompt = replace(samples.worked().prompt, action=action, args=args)
+    like = samples.not_found() if number == 2 else samples.worked()
+    inputs = tuple(Row(name, str(value)) for name, value in args.items())
+    prompt = replace(like.prompt, action=action, args=args, inputs=inputs)
     return samples.item(prompt, id_=f"act-{number}", fetching=fetching)

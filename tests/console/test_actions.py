@@ -37,7 +37,7 @@ PROMISED = {
 
 def test_every_promised_key_does_what_was_promised() -> None:
     found = {key: action.id for action in of(KeyScope.MAIN) for key in action.keys}
-    assert found == PROMISED | {"l": "log", "U": "vault", "g": "guide"}
+    assert found == PROMISED | {"l": "log", "U": "vault", "ctrl+g": "guide"}
 
 
 def test_ids_are_unique_and_everything_is_explained() -> None:

@@ -34,7 +34,7 @@ async def test_it_is_below_the_prompt_and_above_the_keys(size: tuple[int, int]) 
         assert view.region.bottom <= strip.region.y
         assert strip.region.bottom == bar.region.y
         said = lines(app)[strip.region.y : bar.region.y]
-        assert said[0].endswith(" g hide")
+        assert said[0].endswith(" ^g hide")
         assert (FIRST.look.brief if size == (40, 15) else FIRST.look.text) in " ".join(said)
         assert app.focused is not strip
 
@@ -44,15 +44,15 @@ async def test_it_is_below_the_prompt_and_above_the_keys(size: tuple[int, int]) 
 async def test_a_key_or_a_click_hides_it_and_the_key_shows_it_again(size: tuple[int, int]) -> None:
     gate = ScriptedGate(guided(1))
     async with console(gate, QUICK, size, guide=guide()) as (app, pilot):
-        await wait_until(pilot, lambda: "g hide" in shown(app))
+        await wait_until(pilot, lambda: "^g hide" in shown(app))
         height = app.screen.query_one(PromptView).region.height
-        await pilot.press("g")
-        await wait_until(pilot, lambda: "g hide" not in shown(app))
+        await pilot.press("ctrl+g")
+        await wait_until(pilot, lambda: "^g hide" not in shown(app))
         assert app.screen.query_one(PromptView).region.height > height
-        await pilot.press("g")
-        await wait_until(pilot, lambda: "g hide" in shown(app))
+        await pilot.press("ctrl+g")
+        await wait_until(pilot, lambda: "^g hide" in shown(app))
         await click(pilot, "hide")
-        await wait_until(pilot, lambda: "g hide" not in shown(app))
+        await wait_until(pilot, lambda: "^g hide" not in shown(app))
         assert gate.decided == []
 
 
@@ -100,12 +100,12 @@ async def test_what_it_says_does_not_arm_or_disarm_an_answer() -> None:
 async def test_no_text_of_a_request_reaches_it() -> None:
     requests = [replace(samples.hostile(text), id=f"act-{number}") for number, text in enumerate(HOSTILE)]
     async with console(ScriptedGate(*requests[:12]), QUICK, guide=guide()) as (app, pilot):
-        await wait_until(pilot, lambda: "g hide" in shown(app))
+        await wait_until(pilot, lambda: "^g hide" in shown(app))
         strip = app.screen.query_one(GuideStrip)
         said = {line.plain.rstrip() for line in strip.lines_at(strip.size.width)}
         known = {words for lesson in LESSONS for words in (lesson.heading, lesson.find.text, lesson.look.text)}
         known |= {LATER.text, FINISHED.text}
-        assert {line.removesuffix("g hide").rstrip() for line in said} <= known
+        assert {line.removesuffix("^g hide").rstrip() for line in said} <= known
         assert unsafe(app) == []
 
 
@@ -113,14 +113,14 @@ async def test_no_text_of_a_request_reaches_it() -> None:
 async def test_without_a_guide_there_is_no_strip() -> None:
     async with console(ScriptedGate(guided(1)), QUICK) as (app, pilot):
         assert not app.screen.query(GuideStrip)
-        await pilot.press("g")
+        await pilot.press("ctrl+g")
         assert notifications(app) == "no guide: only the demo has one"
 
 
 @async_test
 async def test_a_window_that_is_too_small_shows_no_guide() -> None:
     async with console(ScriptedGate(guided(1)), QUICK, guide=guide()) as (app, pilot):
-        await wait_until(pilot, lambda: "g hide" in shown(app))
+        await wait_until(pilot, lambda: "^g hide" in shown(app))
         await pilot.resize_terminal(38, 14)
         await wait_until(pilot, lambda: "too small" in shown(app))
-        assert "g hide" not in shown(app)
+        assert "^g hide" not in shown(app)

@@ -711,3 +711,13 @@ def test_settings_have_safe_defaults() -> None:
     assert settings.arm_seconds == 0.7
     assert settings.undo_seconds == 2.0
     assert settings.high_risk == "confirm"
+
+
+@async_test
+async def test_quitting_before_the_first_frame_is_drawn_ends_quietly() -> None:
+    """What was typed before the console opened can quit it before it is complete."""
+    async with console(ScriptedGate(request(1))) as (app, _):
+        app.exit()
+    assert not app._main.is_attached
+    app._start()
+    assert app.sources.listeners[""].source is None, "nothing is connected again"

@@ -1,9 +1,12 @@
 """The demo as a newcomer meets it."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.e2e.conftest import House
 from tests.e2e.terminal import CTRL_Q, clean, environment
@@ -28,7 +31,7 @@ def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) ->
         terminal.press("d")
         terminal.until("denied")
         terminal.until("2 of 4: a preview that failed")
-        terminal.press("g")
+        terminal.press("\x07")
         terminal.until(lambda text: "2 of 4" not in text)
         terminal.press("l")
         terminal.until("send-draft denied: I will ask for the right recipient.")
@@ -57,6 +60,28 @@ def test_without_the_agent_it_says_how_to_be_one(house: House) -> None:
         terminal.until("team@example.com")
         terminal.press("q")
         terminal.until("Quit anyway?")
+        terminal.press("y")
+        assert terminal.end() == 0
+        assert clean(terminal)
+
+
+@pytest.mark.slow
+def test_the_first_start_says_what_takes_so_long(house: House) -> None:
+    shutil.rmtree(house.home / "cache")
+    with house.console("demo") as terminal:
+        terminal.until("Compiling")
+        terminal.until("team@example.com", seconds=240)
+        terminal.press(CTRL_Q)
+        terminal.until("Quit anyway?")
+        terminal.press(CTRL_Q)
+        assert terminal.end() == 0
+
+
+def test_quitting_before_the_screen_is_complete_ends_quietly(house: House) -> None:
+    """What was typed while it started may arrive before there is anything to quit from."""
+    with house.console("demo") as terminal:
+        terminal.press("q")
+        terminal.until(lambda text: "Quit anyway?" in text or "To put your own agents behind a gate:" in text)
         terminal.press("y")
         assert terminal.end() == 0
         assert clean(terminal)

@@ -178,7 +178,7 @@ def _start_gate(
     from aileron_tui.page.offer import make_page  # noqa: PLC0415  # only with a gate
     from aileron_tui.surface.embedded_gate import start_embedded_gate  # noqa: PLC0415  # loads the gate
 
-    with report_delay("Preparing the connectors. They are compiled the first time, which can take up to a minute."):
+    with report_delay("Preparing the connectors. They are compiled the first time, which can take a minute."):
         gate = stack.enter_context(start_embedded_gate(config, manifests, claude_routes, make_page))
     running: list[SourceChoice] = [
         GateChoice(choice.name, gate.find, note=choice.note) if choice.kind == "embedded" else choice

@@ -18,7 +18,7 @@ from aileron_tui.files.private_files import private_folder
 from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
 
-_COMPILING: Final = "Compiling the two sample connectors. This happens only the first time and takes up to a minute."
+_COMPILING: Final = "Compiling the two sample connectors. This happens only the first time and can take a minute."
 
 _NEXT: Final = (
     (" key init", "create the key that signs your answers"),

@@ -89,7 +89,7 @@ def _zsh(table: Table) -> Iterator[str]:
             name: option.help for option in command.options for name in option.names if name.startswith("--")
         }
         rows = " ".join(_quoted(f"{word}:{_brief(described.get(word, ''))}") for word in _words(command))
-        files = "; _files" if command.takes_path else ""
+        files = "; [[ $PREFIX == -* ]] || _files" if command.takes_path else ""
         yield f"        '{' '.join(command.words)}') found=({rows}); _describe 'aileron-tui' found{files} ;;\n"
     yield (
         "    esac\n"
