@@ -97,7 +97,7 @@ def test_every_required_attribute_is_there(event: Any) -> None:
 
 
 def test_the_events_form_a_chain_that_anybody_can_check() -> None:
-    previous = None
+    previous: Any = None
     for line in [json.dumps(event) for event in events()]:
         event = json.loads(line)
         (attestation,) = event["attestation_list"]
