@@ -20,11 +20,7 @@ def content(path: Path) -> dict[str, object]:
     """Everything in the derived tables, and which indexes there are."""
     db = sqlite3.connect(path)
     try:
-        found: dict[str, object] = {
-            name: db.execute(f"SELECT rowid, * FROM {name}").fetchall() for name in rowid_tables()
-        }
-        for name in ("steps", "nonces", "counters"):
-            found[name] = db.execute(f"SELECT * FROM {name}").fetchall()
+        found: dict[str, object] = {name: db.execute(f"SELECT * FROM {name}").fetchall() for name in TABLES}
         found["indexes"] = sorted(db.execute("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'search%'"))
         words = db.execute("SELECT rowid FROM search WHERE search MATCH 'claude OR executed OR wrong' ORDER BY rowid")
         found["words"] = words.fetchall()
