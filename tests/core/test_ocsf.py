@@ -31,7 +31,7 @@ OF_CLASS = {
     6002: {"app": dict},
     3004: {"entity": dict},
 }
-INSIDE = {
+INSIDE: dict[str, dict[str, type]] = {
     "metadata": {"version": str, "product": dict},
     "api": {"operation": str, "request": dict},
     "attestation": {"chain_uid": str, "fingerprint": dict},
@@ -91,9 +91,9 @@ def test_every_required_attribute_is_there(event: Any) -> None:
     for name, fields in INSIDE.items():
         if name in found:
             assert {field: type(found[name][field]) for field in fields} == fields, name
-    for name, fields in AT_LEAST_ONE.items():
+    for name, some in AT_LEAST_ONE.items():
         if name in found:
-            assert fields & found[name].keys(), name
+            assert some & found[name].keys(), name
 
 
 def test_the_events_form_a_chain_that_anybody_can_check() -> None:
