@@ -28,6 +28,10 @@ _BODY: Final = b'{"body":'
 _REMOVED: Final = re.compile(rb'\{"body":"sha256:[0-9a-f]{64}",')
 _REST: Final = b',"kind":"'  # quotes inside strings are escaped, so the last match in the bytes is the field itself
 _VERSION: Final = re.compile(rb',"version":([0-9]{1,9})\}\Z')
+_END: Final = re.compile(
+    rb',"kind":"([a-z_.]{1,40})","request":"([ !#-\[\]-~]{0,200})"'
+    rb',"seq":[0-9]{1,18},"time":"([0-9TZ:.-]{1,40})"(?:,"version":2)?\}\Z'
+)
 _LIMITS: Final = JsonLimits(size=16 * 1024 * 1024)
 _FIELDS: Final = {"seq": int, "time": str, "kind": str, "request": str, "body": dict}
 
@@ -84,6 +88,18 @@ def decode(data: bytes) -> Entry:
     if version > 1 and not (data.startswith(_BODY) and data[data.rfind(_REST) :] == _after_body(entry)):
         raise JsonError("the entry is not in canonical form")
     return entry
+
+
+def read_end(data: bytes) -> tuple[str, str, str] | None:
+    """The kind, the request and the time of a stored entry, from the bytes after its body; None if they are not plain.
+
+    The body is not looked at, so this is only for entries that are verified elsewhere.
+    """
+    found = _END.search(data, max(0, data.rfind(_REST)))
+    if found is None:
+        return None
+    kind_, request, time = found.groups()
+    return kind_.decode(), request.decode(), time.decode()
 
 
 def _after_body(entry: Entry) -> bytes:

@@ -78,7 +78,7 @@ def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
             temporary.replace(path)
         else:
             os.link(temporary, path, follow_symlinks=False)
-        _sync(path.parent)
+        sync_folder(path.parent)
     except FileExistsError:
         raise PrivateFileError(f"{path} already exists", hint="Choose another name, or move it away.") from None
     except OSError as error:
@@ -101,7 +101,8 @@ def _check_owner(path: Path, status: os.stat_result, mode: str) -> None:
         )
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Waits until the names of the files in a folder are on disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

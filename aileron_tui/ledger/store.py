@@ -240,8 +240,8 @@ class Ledger(Protocol):
     def check_file(self) -> None:
         """Checks only that the files of the ledger are still in their place. Raises LedgerReplaced."""
 
-    def rebuild_index(self) -> None:
-        """Rebuilds everything that is derived from the entries."""
+    def rebuild_index(self, progress: Callable[[int, int], None] = lambda *_: None) -> None:
+        """Rebuilds everything that is derived from the entries. Tells how many entries are done, and of how many."""
 
     def close(self) -> None:
         """Closes the ledger, so that another process may write to it. Closing twice does no harm."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.files.private_files import sync_folder
 from aileron_tui.ledger.entry_check import CheckReport
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.open_store import open_reader
@@ -49,11 +50,7 @@ def _name(draft: Path, path: Path) -> None:
         if path.exists():
             raise _exists(path) from None
         draft.rename(path)  # a file system without links, such as that of a memory stick
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)
 
 
 def _exists(path: Path) -> LedgerError:

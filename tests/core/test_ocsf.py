@@ -26,7 +26,7 @@ EVERY = {
 }
 """What the base event requires."""
 
-OF_CLASS: dict[int, dict[str, type]] = {
+OF_CLASS = {
     6003: {"actor": dict, "api": dict, "src_endpoint": dict},
     6002: {"app": dict},
     3004: {"entity": dict},
@@ -91,13 +91,13 @@ def test_every_required_attribute_is_there(event: Any) -> None:
     for name, fields in INSIDE.items():
         if name in found:
             assert {field: type(found[name][field]) for field in fields} == fields, name
-    for name, choices in AT_LEAST_ONE.items():
+    for name, some in AT_LEAST_ONE.items():
         if name in found:
-            assert choices & found[name].keys(), name
+            assert some & found[name].keys(), name
 
 
 def test_the_events_form_a_chain_that_anybody_can_check() -> None:
-    previous = None
+    previous: Any = None
     for line in [json.dumps(event) for event in events()]:
         event = json.loads(line)
         (attestation,) = event["attestation_list"]

@@ -23,11 +23,13 @@ from aileron_tui.ledger.full_check import audit, audit_export
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.history_filter import HistoryFilter
 from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.schema import VERSION as SCHEMA
 from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.envelope import opened, read_envelope, verify
 from aileron_tui.signing.public_key import read_public
 from aileron_tui.signing.recorded_signers import RecordedSigners
+from tests.ledger.scenes import check_in_ranges
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 VERSIONS = sorted(path.name for path in FIXTURES.glob("v[0-9]*"))
@@ -165,6 +167,30 @@ def test_an_old_ledger_goes_on_and_its_index_can_be_rebuilt(tmp_path: Path, vers
         assert found.outcome == "expired"
         report = audit(reader, RecordedSigners(), [kept_head(version, name)])
         assert (report.fault, report.head.seq) == (None, kept_head(version, name).seq + 2)
+
+
+@each_ledger
+def test_an_old_ledger_is_upgraded_in_place_when_it_is_opened_for_writing(
+    tmp_path: Path, version: str, name: str
+) -> None:
+    path = ledger_copy(tmp_path, version, name)
+    with SqliteReader(path) as reader:
+        stored = list(reader.rows())
+    SqliteLedger(path).close()
+    with SqliteReader(path) as reader:
+        assert reader.indexed()
+        assert reader.db.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+        assert list(reader.rows()) == stored, "no entry is ever changed"
+        assert check_in_ranges(reader, 4, [kept_head(version, name)]).fault is None
+
+
+@each_ledger
+def test_a_backup_of_an_old_ledger_verifies(tmp_path: Path, version: str, name: str) -> None:
+    path, out = ledger_copy(tmp_path, version, name), tmp_path / "backup.db"
+    with SqliteReader(path) as reader:
+        reader.copy_to(out)
+    with SqliteReader(out) as copy:
+        assert check_in_ranges(copy, 4, [kept_head(version, name)]).fault is None
 
 
 def test_the_bytes_in_a_ledger_are_those_in_its_export(tmp_path: Path, version: str) -> None:

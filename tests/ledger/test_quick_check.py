@@ -121,7 +121,10 @@ def test_a_call_that_nobody_was_asked_about_cannot_continue_a_request(scene: Sce
     scene.denied("act-1")
     scene.approved("act-2")
     scene.forge(EntryKind.RUNNING, "act-1", {"gated": False})
-    with SqliteReader(scene.close()) as reader:
+    path = scene.close()
+    with tampering(path) as db:  # the history list does not show it
+        db.execute("UPDATE requests SET outcome = 'denied' WHERE id = 'act-1'")
+    with SqliteReader(path) as reader:
         fault = check_in_ranges(reader, 3).fault
     assert fault is not None
     assert fault.damage is Damage.REPEATED

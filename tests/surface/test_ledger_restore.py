@@ -34,6 +34,8 @@ from aileron_tui.surface.ledger_backup import back_up
 from aileron_tui.surface.ledger_restore import RestorePlan, restoring
 from tests.ledger.scenes import change_entry, tampering
 from tests.ledger.test_rules import RULE
+from tests.packages.made_packages import FIRST, SECOND, made_release
+from tests.packages.package_home import PackageHome
 
 
 def quiet(*_: int) -> None:
@@ -150,6 +152,26 @@ def test_what_was_revoked_since_the_backup_stays_revoked(home: Home) -> None:
         assert "tablet" in [approver.name for approver in Approvers.of(old.key_changes()).active]
     home.check()
     assert not (home.data / ".restoring").exists()
+
+
+@pytest.mark.parametrize("after", ["removed", "updated", "unchanged"])
+def test_a_package_is_installed_only_if_it_still_is(tmp_path: Path, after: str) -> None:
+    packages, backup = PackageHome(tmp_path / "data"), tmp_path / "backup.db"
+    first, second = (made_release(version).write_bundle(tmp_path / version) for version in (FIRST, SECOND))
+    packages.add(first)
+    with open_reader(packages.ledger) as reader:
+        back_up(reader, backup, quiet, quiet)
+    if after == "removed":
+        packages.remove("mail")
+    elif after == "updated":
+        packages.add(second, name="mail")
+    with restoring(packages.ledger, backup, quiet, quiet) as work:
+        work.finish(packages.key, tmp_path / "verified")
+        later = work.plan.later
+    assert bool(packages.packages()) == (after == "unchanged")
+    assert bool(later) == (after == "updated")
+    with open_reader(packages.ledger) as reader:
+        assert audit(reader, RecordedSigners()).fault is None
 
 
 def test_nothing_that_was_restored_can_run(home: Home) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from aileron_tui.files.private_files import private_folder
+from aileron_tui.files.private_files import private_folder, sync_folder
 from aileron_tui.ledger.errors import LedgerHeld, LedgerUnusable
 from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.head import Head
@@ -37,7 +37,7 @@ class SqliteReplacement:
                 os.link(self._path, kept, follow_symlinks=False)
             self._holder.forget()
             new.replace(self._path)
-            _sync(self._path.parent)
+            sync_folder(self._path.parent)
         except OSError as error:
             raise LedgerUnusable("the ledger cannot be replaced", f"{self._path}: {error.strerror}") from None
         self._holder.note(head)
@@ -67,11 +67,3 @@ def _without_log(path: Path) -> Head:
     finally:
         db.close()
     return head
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

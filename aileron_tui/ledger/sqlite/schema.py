@@ -84,6 +84,14 @@ CREATE TABLE requests (
     edited    INTEGER NOT NULL DEFAULT 0,
     rule      TEXT NOT NULL DEFAULT ''
 );
+CREATE VIRTUAL TABLE search USING fts5 (
+    action, connector, agent, says, inputs, reason, outcome, edits, columnsize = 0,
+    tokenize = 'unicode61 remove_diacritics 2'
+);
+"""
+
+# A table that is filled at once is filled faster without these.
+_REQUEST_INDEXES: Final = """
 CREATE INDEX requests_by_time ON requests (asked, seq);
 CREATE INDEX requests_by_action ON requests (action, seq);
 CREATE INDEX requests_by_outcome ON requests (outcome, seq);
@@ -91,10 +99,6 @@ CREATE INDEX requests_by_agent ON requests (agent, seq);
 CREATE INDEX requests_by_rule ON requests (rule, asked) WHERE rule != '';
 CREATE INDEX requests_by_surface ON requests (surface, seq);
 CREATE INDEX requests_by_signer ON requests (signer, decided) WHERE signer != '' AND surface != 'rule';
-CREATE VIRTUAL TABLE search USING fts5 (
-    action, connector, agent, says, inputs, reason, outcome, edits, columnsize = 0,
-    tokenize = 'unicode61 remove_diacritics 2'
-);
 """
 
 
@@ -172,9 +176,16 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS
     return start < len(migrations)
 
 
-def reset_index(db: sqlite3.Connection) -> None:
-    """Recreates all derived tables empty, inside the caller's transaction."""
+def reset_index(db: sqlite3.Connection, *, complete: bool = True) -> None:
+    """Recreates all derived tables empty, inside the caller's transaction. `complete_index` must follow otherwise."""
     _run(db, INDEX)
+    if complete:
+        complete_index(db)
+
+
+def complete_index(db: sqlite3.Connection) -> None:
+    """Adds what makes the tables fast to search, and marks them as those of this version."""
+    _run(db, _REQUEST_INDEXES)
     db.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (INDEX_VERSION,))
 
 

@@ -24,8 +24,7 @@ from aileron_tui.core.binding_change import BINDING_CHANGES
 from aileron_tui.core.entry_chain import ChainWalker, Damage, Entry, encode, link
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.formats import NewerFormat
-from aileron_tui.core.jsontext import JsonError, JsonObject
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.package_change import PACKAGE_CHANGES
 from aileron_tui.core.publisher_change import PUBLISHER_CHANGES
 from aileron_tui.core.rule_change import RULE_CHANGES
@@ -45,12 +44,12 @@ from aileron_tui.ledger.errors import (
 from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import LockFile
-from aileron_tui.ledger.recorded_decision import decision_of, read_decision
-from aileron_tui.ledger.sqlite import request_index
+from aileron_tui.ledger.recorded_decision import decision_of
 from aileron_tui.ledger.sqlite.change_mark import close_deleted
 from aileron_tui.ledger.sqlite.connection import check_file, connect, is_busy
 from aileron_tui.ledger.sqlite.failures import translated, translating
 from aileron_tui.ledger.sqlite.file_identity import FileIdentity, replaced
+from aileron_tui.ledger.sqlite.index_rebuild import LoggedProgress, rebuild
 from aileron_tui.ledger.sqlite.open_transaction import KnownChanges, OpenTransaction
 from aileron_tui.ledger.sqlite.reader import SqliteView, hash_of, head_of, read_entry, rows_after
 from aileron_tui.ledger.sqlite.schema import index_is_current, migrate, reset_index, version
@@ -180,12 +179,12 @@ class SqliteLedger:
             close_deleted()
             self._holder.close()
 
-    def rebuild_index(self) -> None:
-        """Rebuilds everything that is derived from the entries."""
+    def rebuild_index(self, progress: Callable[[int, int], None] = lambda *_: None) -> None:
+        """Rebuilds everything that is derived from the entries. Tells how many entries are done, and of how many."""
         with self._guard, translating(self.path):
             self._begin()
             self._changes.clear()
-            _rebuild(self._db, self.path)
+            rebuild(self._db, self.path, progress)
 
     def _commit(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
         self._begin()
@@ -334,7 +333,7 @@ class SqliteLedger:
                 _check_end(self._db, self.path, noted)
                 if not index_is_current(self._db):
                     self._begin()
-                    _rebuild(self._db, self.path)
+                    rebuild(self._db, self.path, LoggedProgress())
                 self._recorded = head_of(self._db, self.path)
                 self._latest = _time_of_last(self._db, self.path, self._recorded)
             self._files = FileIdentity(self.path)
@@ -411,25 +410,3 @@ def _time_of_last(db: sqlite3.Connection, path: Path, head: Head) -> datetime:
         with contextlib.suppress(ValueError):
             return moment(read_entry(path, seq, data).time)
     return datetime.min.replace(tzinfo=UTC)
-
-
-def _rebuild(db: sqlite3.Connection, path: Path) -> None:
-    """Rebuilds the index in the open transaction, and commits it."""
-    try:
-        reset_index(db)
-        for seq, data, _ in rows_after(db, 0):
-            try:
-                entry = read_entry(path, seq, data)
-                if entry.request:
-                    request_index.list_steps(db, [(entry.request, seq)])
-                request_index.record(db, entry, read_decision(entry))
-            except NewerFormat as error:
-                raise LedgerNewer(error.title, f"{path}: entry {seq}", error.hint) from None
-            except JsonError as error:
-                raise LedgerDamaged(path, f"entry {seq}: the decision cannot be read: {error}") from None
-            except (EntryRefused, ValueError) as error:  # a ValueError: not a valid time
-                raise LedgerDamaged(path, f"entry {seq}: {error}") from None
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise

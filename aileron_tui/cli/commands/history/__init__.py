@@ -191,10 +191,11 @@ def _set_aside(ledger: Path) -> None:
 
 
 def _rebuild(ledger: Path) -> None:
+    from aileron_tui.cli.progress import Progress  # noqa: PLC0415
     from aileron_tui.ledger.open_store import open_ledger  # noqa: PLC0415
 
-    with open_ledger(ledger, role="history rebuild") as opened:
-        opened.rebuild_index()
+    with open_ledger(ledger, role="history rebuild") as opened, Progress("read {} of {} entries") as progress:
+        opened.rebuild_index(progress)
     sys.stdout.write("rebuilt the search index\n")
 
 
