@@ -30,7 +30,6 @@ AWS_KEY = "AKIA0123456789ABCDEF"
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[CommandHome]:
     with command_home(tmp_path / "home") as made:
-        made.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
         yield made
 
 
@@ -237,7 +236,6 @@ def test_what_is_wrong_is_said_before_anything_is_asked(home: CommandHome) -> No
 
 def test_an_insecure_key_is_said_to_be(tmp_path: Path) -> None:
     with command_home(tmp_path / "home", passphrase=None) as home:
-        home.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
         terminal = home.terminal("bind", "files")
         shown = terminal.answer("a")
         assert "! The key default is insecure: no passphrase" in shown
