@@ -54,11 +54,12 @@ bench-page: $(READY) ## measure the page in Chromium beside the console; needs w
 	@$(BIN)/python -m benchmarks answers
 	@PYTHONPATH=.:.browser/lib $(BIN)/python -m benchmarks._page
 
-crash: $(READY) ## kill a gate, a ledger, an install and a Python program hundreds of times; takes a while
+crash: $(READY) ## kill a gate, a ledger, an install, a bind and a Python program hundreds of times; takes a while
 	@$(BIN)/python -m tests.ledger.crash --rounds 200
 	@$(BIN)/python -m tests.gate.crash --rounds 500
 	@$(BIN)/python -m tests.gated.crash --rounds 100
 	@$(BIN)/python -m tests.packages.crash --rounds 200
+	@$(BIN)/python -m tests.accounts.crash --rounds 200
 
 robot: $(READY) ## let a robot answer 3,000 generated requests by what it reads on screen; takes an hour
 	@$(BIN)/python -m tests.robot --cases 3000

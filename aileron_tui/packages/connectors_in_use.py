@@ -9,7 +9,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.files.paths import bundled
 from aileron_tui.packages.installed import InstalledPackages
 from aileron_tui.packages.publishers import connector_publisher
-from aileron_tui.sandbox.connector_package import ConnectorPackage, PublisherKeyring, package_hash, read_packages
+from aileron_tui.sandbox.connector_package import PublisherKeyring, package_hash, read_packages
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,19 @@ def connectors_in_use(
     installed: InstalledPackages, folders: Sequence[Path], keyring: PublisherKeyring
 ) -> Mapping[str, ConnectorInUse]:
     """The connectors by name. Without folders, what is installed counts, and the samples if no action is installed."""
-    found: dict[str, ConnectorInUse] = {}
-    if not folders:
+    if folders:
+        sources = [(folder, f"the folder {folder}") for folder in folders]
+        found: dict[str, ConnectorInUse] = {}
+    else:
+        sources = [] if installed.has_actions else [(bundled("manifests"), "the samples of aileron-tui")]
         found = {each.connector.name: each for each in _installed(installed)}
-        folders = () if installed.has_actions else (bundled("manifests"),)
-    for name, package in read_packages(*folders).items():
-        connector = read_connector(package.manifest, name).value
-        if connector is not None and name not in found:
-            found[name] = _in_folder(connector, package, keyring)
+    for folder, origin in sources:
+        for name, package in read_packages(folder).items():
+            connector = read_connector(package.manifest, name).value
+            if connector is not None and name not in found:
+                publisher = connector_publisher(package, connector, keyring).words
+                grant = connector_grant(connector, package_hash(package), publisher)
+                found[name] = ConnectorInUse(connector, grant, origin)
     return found
 
 
@@ -45,10 +50,3 @@ def _installed(installed: InstalledPackages) -> Iterator[ConnectorInUse]:
             connector = read_connector(content.manifest, granted.name).value
             if connector is not None:
                 yield ConnectorInUse(connector, granted, f"the package {grant.name}")
-
-
-def _in_folder(connector: Connector, package: ConnectorPackage, keyring: PublisherKeyring) -> ConnectorInUse:
-    publisher = connector_publisher(package, connector, keyring).words
-    return ConnectorInUse(
-        connector, connector_grant(connector, package_hash(package), publisher), "a folder of manifests"
-    )

@@ -1,6 +1,8 @@
 """Keyrings for tests: one that works, and ones that fail in every way that matters."""
 
+import os
 import threading
+from pathlib import Path
 
 
 class MemoryKeyring:
@@ -47,3 +49,27 @@ class BrokenKeyring(MemoryKeyring):
 
     def set_password(self, service: str, username: str, password: str) -> None:
         raise RuntimeError(f"cannot store {password}")
+
+
+class FolderKeyring(MemoryKeyring):
+    """One whose passwords survive the process, each written at once or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+
+    def names(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        file = self.folder / username
+        return file.read_text() if file.exists() else None
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        temporary = self.folder / f".{os.urandom(8).hex()}"
+        temporary.write_text(password)
+        temporary.rename(self.folder / username)
+
+    def delete_password(self, service: str, username: str) -> None:
+        (self.folder / username).unlink()
