@@ -34,6 +34,7 @@ from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.installed_bundle import sandbox_settings
 from aileron_tui.sandbox.connector_package import ConnectorPackage, load_keyring, read_packages
+from aileron_tui.sandbox.credentials import Accounts
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
 
@@ -97,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         if action is None:
             detail, hint = "its manifest is not copied", "Arrange the folder like the bundled manifests."
             raise AileronError(f"cannot use {options.action} with the sample service", detail, hint)
-        prompt, outcome = _prompt(setup, action, args)
+        prompt, outcome = _prompt(setup, action, args, None if options.demo else _accounts(setup.config, action))
     if options.json:
         _print_document(action, prompt, outcome)
     else:
@@ -105,8 +106,31 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if prompt.preview and prompt.preview.unavailable else OK
 
 
-def _prompt(setup: _Setup, action: Action, args: JsonObject) -> tuple[Prompt, PreviewOutcome | None]:
-    settings = sandbox_settings(setup.config, private_folder(paths().cache), load_keyring(paths().keyring))
+def _accounts(config: Config, action: Action) -> Accounts:
+    """The accounts that the connectors of an action are bound to. What is encrypted is unlocked if somebody is here."""
+    from aileron_tui.accounts.account_secrets import AccountSecrets, ConfiguredAccounts  # noqa: PLC0415  # not for tools
+    from aileron_tui.accounts.secret_store import SecretStores  # noqa: PLC0415
+    from aileron_tui.cli import source_options  # noqa: PLC0415
+    from aileron_tui.cli.bindings_here import bindings_here  # noqa: PLC0415
+    from aileron_tui.core.binding_change import FILE  # noqa: PLC0415
+
+    stores, bindings = SecretStores(paths().data), bindings_here()
+    secrets = AccountSecrets(paths().data, stores, ConfiguredAccounts.of(config))
+    secrets.note(bindings)
+    configured = {name for name, settings in config.connectors.items() if settings.credential}
+    used = {needed.name for needed in action.requires} - configured
+    encrypted = any(name in used and known.binding.store == FILE for (name, _), known in bindings.items())
+    if encrypted and stores.vault.locked and sys.stdin.isatty():
+        with source_options.unlocked_key(None) as key:
+            stores.vault.unlock(stores.vault.open_with(key))
+    return secrets
+
+
+def _prompt(
+    setup: _Setup, action: Action, args: JsonObject, accounts: Accounts | None
+) -> tuple[Prompt, PreviewOutcome | None]:
+    cache, keyring = private_folder(paths().cache), load_keyring(paths().keyring)
+    settings = sandbox_settings(setup.config, cache, keyring, accounts=accounts)
     with Sandbox(setup.packages, settings) as sandbox:
         call = sandbox.resolve(action, args)
         outcome = sandbox.preview(call) if action.gated else None
@@ -120,6 +144,7 @@ def _prompt(setup: _Setup, action: Action, args: JsonObject) -> tuple[Prompt, Pr
         asker=Asker(),
         risk=assess(action, setup.config.risk),
         steps=call.steps,
+        warnings=call.needs,
     )
     return prompt, outcome
 
@@ -172,6 +197,7 @@ def _print(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) -> No
         sys.stdout.write(f"{inline(action.name)} needs no approval, so there is no prompt.\n")
         return
     sys.stdout.write("".join(f"{line}\n" for line in lines(prompt, columns(sys.stdout))))
+    write(sys.stdout, *(f"! {inline(warning)}" for warning in prompt.warnings))
     if outcome and outcome.failure and outcome.failure.message != outcome.failure.reason:
         write(sys.stderr, f"  {inline(outcome.failure.message)}")
 
