@@ -57,10 +57,14 @@ url = "http://127.0.0.1:8722"
 
 [connectors."local://aileron/mail"]
 memory_mib = 64
+account = "work"
 credential = { command = ["gcloud", "auth", "print-access-token"] }
 
 [connectors."github://acme/tickets".credential]
 env = "TICKETS_TOKEN"
+
+[actions.send-draft]
+account = "team@example.com"
 """
 
 DAEMON = '[[sources]]\nname = "a"\nkind = "daemon"'
@@ -99,6 +103,8 @@ def test_everything_is_read(tmp_path: Path) -> None:
     assert config.manifests == (Path("~/bundle").expanduser(), Path("/srv/actions"))
     mail = config.connectors["local://aileron/mail"]
     assert mail.memory_mib == 64
+    assert mail.account == "work"
+    assert config.actions["send-draft"].account == "team@example.com"
     assert mail.credential is not None
     assert mail.credential.command == ("gcloud", "auth", "print-access-token")
     tickets = config.connectors["github://acme/tickets"]
@@ -134,6 +140,9 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ("[console]\nlock_minutes = -1", 2, "lock_minutes must be 0 or more, not -1", "0 or more"),
         ('[[risk]]\nlevel = "extreme"', 2, '"extreme" is not a valid value for risk[0].level', "low, normal, high"),
         ('[[risk]]\naction = "x"', 1, "risk[0].level is required", "low, normal, high"),
+        ('[connectors."local://a/b"]\naccount = "my work"', 2, '"my work" is not', "bindings"),
+        ('[actions.send-draft]\naccount = ""', 2, "account", "bindings"),
+        ('[actions.send-draft]\nacount = "work"', 2, "acount", "account"),
         ('[connectors."mail"]\nmemory_mib = 1', 1, "is not a valid connector name", "github://owner/repo"),
         ('[connectors."local://a/b"]\nmemory_mib = 0', 2, "memory_mib must be between 1 and 4096, not 0", "1 and 4096"),
         ('[connectors."local://a/b".credential]\nregion = "x"', 1, "0 sources", "exactly one"),
