@@ -140,7 +140,7 @@ def _report(options: argparse.Namespace, proposals: Sequence[Proposal], new: Seq
             print_lines(f"  {counted(len(grant.actions), 'action')}: {', '.join(inline(n) for n in _names(proposal))}")
     accounts = [connector.name for proposal in new for connector in proposal.grant.connectors if connector.credential]
     for name in accounts:
-        print_lines(f"  {inline(name)} needs an account before it can be used.")
+        print_lines(f"  {inline(name)} needs an account: run `aileron-tui bind {inline(name)}`.")
     if new:
         print_lines("  A gate that is running uses this within a few seconds.")
 
