@@ -4,10 +4,12 @@ Of a test that starts a console, a gate or a process for each of its cases, `mak
 with `few(n)`, the first n.
 
 Garbage is looked for less often than usual, and not in what the tests have imported: consoles make so many objects that
-this takes a seventh of the time of their tests. Deriving the key of a passphrase is cheap, which its file says.
+this takes a seventh of the time of their tests. Deriving the key of a passphrase is cheap, which its file says. The
+keyring of the machine is never used.
 """
 
 import gc
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 from aileron_tui.signing import pkcs8
 
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 _GARBAGE_THRESHOLDS = (20_000, 20, 50)
 _CHEAP = 2**4
 _TESTS = Path(__file__).parent

@@ -26,6 +26,7 @@ from aileron_tui.core.jsontext import JsonObject, compact
 from aileron_tui.core.package_grant import connector_grant
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config import Config
 from aileron_tui.sandbox.credentials import (
     AccountChoice,
     FoundCredential,
@@ -51,6 +52,14 @@ class ConfiguredAccounts:
 
     by_connector: Mapping[str, str]
     by_action: Mapping[str, str]
+
+    @classmethod
+    def of(cls, config: Config) -> "ConfiguredAccounts":
+        """What this configuration chooses."""
+        return cls(
+            {name: settings.account for name, settings in config.connectors.items() if settings.account},
+            {name: settings.account for name, settings in config.actions.items() if settings.account},
+        )
 
 
 class AccountSecrets:

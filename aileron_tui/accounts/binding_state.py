@@ -9,7 +9,6 @@ from aileron_tui.accounts.secret_document import ENDED, SecretDocument
 from aileron_tui.core.binding_change import Binding, bind_command, outdated
 from aileron_tui.core.package_grant import ConnectorGrant
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.private_files import PrivateFileError
 
 ReadSecret = Callable[[Binding], SecretDocument | None]
 
@@ -51,7 +50,7 @@ def binding_state(
         document = read(binding)
     except AccountsLocked as error:
         return BindingState(StateName.LOCKED, error.detail, error.hint)
-    except (AccountError, PrivateFileError) as error:
+    except AccountError as error:
         return BindingState(StateName.FAILED, str(error), error.hint)
     if document is None:
         return BindingState(StateName.SIGN_IN_AGAIN, "its secret is missing", again)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.accounts.errors import StoreFault
-from aileron_tui.files.private_files import private_folder
+from aileron_tui.files.private_files import PrivateFileError, private_folder
 
 _LOCK_SECONDS: Final = 10.0
 _PAUSE: Final = 0.02
@@ -18,9 +18,11 @@ _PAUSE: Final = 0.02
 @contextmanager
 def file_lock(path: Path, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
     """Waits for the lock of this file and holds it. Raises StoreFault if that takes too long."""
-    private_folder(path.parent)
     try:
+        private_folder(path.parent)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except PrivateFileError as error:
+        raise StoreFault(error.title, error.detail, error.hint) from None
     except OSError as error:
         raise StoreFault(f"cannot lock {path}", (error.strerror or str(error)).lower()) from None
     try:

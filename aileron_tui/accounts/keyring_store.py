@@ -16,7 +16,7 @@ from aileron_tui.accounts.file_lock import file_lock
 from aileron_tui.accounts.secret_document import SecretDocument
 from aileron_tui.core.binding_change import is_binding_id
 from aileron_tui.core.jsontext import JsonError, canonical, read
-from aileron_tui.files.private_files import read_private, write_private
+from aileron_tui.files.private_files import PrivateFileError, read_private, write_private
 
 SERVICE: Final = "aileron-tui"
 SECONDS: Final = 3.0
@@ -94,8 +94,8 @@ class KeyringStore:
             return ()
         try:
             found = read(read_private(self._list))
-        except JsonError as error:
-            raise StoreFault("the list of what is in the keyring is damaged", f"{self._list}: {error}") from None
+        except (JsonError, PrivateFileError) as error:
+            raise StoreFault("the list of what is in the keyring cannot be read", f"{self._list}: {error}") from None
         names = found if isinstance(found, list) else []
         return tuple(name for name in names if isinstance(name, str) and is_binding_id(name))
 
@@ -104,7 +104,10 @@ class KeyringStore:
             names = self.refs()
             if (ref in names) != present:
                 changed = [*names, ref] if present else [name for name in names if name != ref]
-                write_private(self._list, canonical([*changed]), replace=True)
+                try:
+                    write_private(self._list, canonical([*changed]), replace=True)
+                except PrivateFileError as error:
+                    raise StoreFault(error.title, error.detail, error.hint) from None
 
     def _call(self, call: Callable[[], _Result]) -> _Result:
         """Calls the keyring in a thread of its own, because nothing else can end a call that hangs."""

@@ -26,7 +26,7 @@ from aileron_tui.accounts.secret_document import SecretDocument
 from aileron_tui.core.base64_text import from_base64
 from aileron_tui.core.formats import check_version
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_object
-from aileron_tui.files.private_files import read_private, write_private
+from aileron_tui.files.private_files import PrivateFileError, read_private, write_private
 from aileron_tui.signing.secret_memory import wipe
 
 if TYPE_CHECKING:
@@ -192,7 +192,10 @@ class Vault:
             before = canonical(fields)
             change(fields)
             if (after := canonical(fields)) != before:
-                write_private(self.path, after, replace=True)
+                try:
+                    write_private(self.path, after, replace=True)
+                except PrivateFileError as error:
+                    raise StoreFault(error.title, error.detail, error.hint) from None
 
     def _read(self) -> JsonObject:
         try:
@@ -201,6 +204,8 @@ class Vault:
                 check_version(fields.get("version"), str(self.path), _VERSION)
             for name in ("keys", "secrets"):
                 _table(fields, name)
+        except PrivateFileError as error:
+            raise StoreFault(error.title, error.detail, error.hint) from None
         except JsonError as error:
             hint = f"Restore it from a backup, or move {self.path} away and bind the accounts again."
             raise StoreFault("the file of the accounts is damaged", str(error), error.hint or hint) from None

@@ -15,6 +15,7 @@ from aileron_tui.signing.key_store import INSECURE
 
 _GUTTER = "    > "
 _HANG = " " * 12
+_WIDE = 60
 _KINDS = {
     "oauth2": "you sign in at the provider, and the connector acts for you",
     "api_key": "you enter a key of your account",
@@ -34,7 +35,7 @@ class ProposedBinding:
 
 def consent_rows(proposed: ProposedBinding, width: int) -> list[str]:
     """Everything that an approval covers, in rows of this width. The first two columns are never foreign."""
-    hang = _HANG[: min(len(_HANG), width // 4)]
+    hang = _HANG if width >= _WIDE else _HANG[: min(4, width // 4)]
     return [row for line in _lines(proposed) for row in wrap(Visible(line), width, hang, words=True)]
 
 

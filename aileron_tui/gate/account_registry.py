@@ -11,12 +11,7 @@ class AccountRegistry:
     """The accounts of a gate. `note` is for the event loop, because it reads the ledger."""
 
     def __init__(self, setup: GateSetup, stores: SecretStores) -> None:
-        config = setup.config
-        chosen = ConfiguredAccounts(
-            {name: settings.account for name, settings in config.connectors.items() if settings.account},
-            {name: settings.account for name, settings in config.actions.items() if settings.account},
-        )
-        self.secrets = AccountSecrets(setup.data, stores, chosen)
+        self.secrets = AccountSecrets(setup.data, stores, ConfiguredAccounts.of(setup.config))
         self._seen = (-1, -1)
 
     def note(self, ledger: LedgerView) -> None:

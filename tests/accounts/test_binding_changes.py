@@ -13,7 +13,6 @@ from aileron_tui.accounts.errors import AccountsLocked, KeyringFault, StoreFault
 from aileron_tui.accounts.secret_document import SecretDocument
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.package_grant import ConnectorGrant, CredentialGrant
-from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.ledger.errors import LedgerUnusable
 from aileron_tui.signing.errors import BindingFault
 from aileron_tui.signing.key_store import for_this_run
@@ -70,7 +69,7 @@ def test_a_full_disk_leaves_the_old_account(home: AccountHome, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(PrivateFileError, match="no space left on device"):
+        with pytest.raises(StoreFault, match="no space left on device"):
             home.bind("second")
     assert home.secrets() == {"default": "first"}
     home.bind("second")

@@ -19,7 +19,8 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.files.paths import bundled
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing import key_store
-from tests.accounts.oauth_server import oauth_server
+from tests.accounts.oauth_server import OAuthServer, oauth_server
+from tests.compiled import shared_cache
 from tests.packages.test_commands import PASSPHRASE, CommandHome, Terminal, command_home
 
 FILES = "local://aileron/files"
@@ -30,7 +31,6 @@ AWS_KEY = "AKIA0123456789ABCDEF"
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[CommandHome]:
     with command_home(tmp_path / "home") as made:
-        made.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
         yield made
 
 
@@ -130,7 +130,10 @@ def running_gate(home: CommandHome, log: Path) -> Iterator[None]:
             gate.stdout.close()
 
 
-def test_a_running_gate_is_unlocked(home: CommandHome, tmp_path: Path) -> None:
+def test_a_running_gate_is_unlocked(
+    home: CommandHome, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shutil.copytree(shared_cache(tmp_path_factory), home.folder / "cache")
     bind_files(home)
     log = tmp_path / "gate.log"
     with running_gate(home, log):
@@ -184,7 +187,9 @@ def test_aws_keys(home: CommandHome, tmp_path: Path) -> None:
     assert secret_of(home) == expected
 
 
-def test_signing_in_with_a_pasted_address(home: CommandHome, tmp_path: Path) -> None:
+@contextmanager
+def oauth_bundle(folder: Path) -> Iterator[OAuthServer]:
+    """A provider, and a folder with a connector that signs in there."""
     with oauth_server() as server:
         oauth2 = server.oauth2()
         block = (
@@ -192,23 +197,40 @@ def test_signing_in_with_a_pasted_address(home: CommandHome, tmp_path: Path) -> 
             f'authorize_url = "{oauth2.authorize_url}"\ntoken_url = "{oauth2.token_url}"\nclient_id = "test-client"\n'
             f"scopes = {json.dumps(oauth2.scopes)}\n"
         )
-        folder = with_manifest(tmp_path / "oauth", API_KEY, block)
+        with_manifest(folder, API_KEY, block)
+        yield server
+
+
+def check_tokens(home: CommandHome, terminal: Terminal, server: OAuthServer) -> None:
+    """What the provider gave out is stored, and was not shown."""
+    assert terminal.end() == OK, terminal.screen
+    issued = [secret for secret in server.issued if secret.startswith(("access", "refresh"))]
+    assert issued
+    assert not any(secret in terminal.screen for secret in issued)
+    stored = secret_of(home, "work")
+    assert isinstance(stored, dict)
+    assert stored["access_token"] in issued
+
+
+def test_signing_in_with_a_pasted_address(home: CommandHome, tmp_path: Path) -> None:
+    folder = tmp_path / "oauth"
+    with oauth_bundle(folder) as server:
+        oauth2 = server.oauth2()
         terminal = home.terminal("bind", "files", "--paste", "--manifests", str(folder), "--account", "work")
         shown = terminal.answer("a")
-        for words in ("Scope     mail.read", f"Signs in  {oauth2.token_url}", "Client    test-client"):
+        for words in (
+            "In short  > Mail",
+            "Scope     mail.read",
+            f"Signs in  {oauth2.token_url}",
+            "Client    test-client",
+        ):
             assert words in shown
         passphrase(terminal)
         page = terminal.until("Address or code: ")
         (address,) = [line for line in page.splitlines() if line.startswith(oauth2.authorize_url)]
         reply = httpx.get(address, follow_redirects=False)
         terminal.type(f"{reply.headers['location']}\n")
-        assert terminal.end() == OK, terminal.screen
-        issued = [secret for secret in server.issued if secret.startswith(("access", "refresh"))]
-    assert issued
-    assert not any(secret in terminal.screen for secret in issued)
-    stored = secret_of(home, "work")
-    assert isinstance(stored, dict)
-    assert stored["access_token"] in issued
+        check_tokens(home, terminal, server)
     listed = home.json("bindings", "--manifests", str(folder))["bindings"][0]
     assert (listed["kind"], listed["client_id"], listed["state"]) == ("oauth2", "test-client", "locked")
     assert urlsplit(listed["addresses"][0]).path == "/authorize"
@@ -217,6 +239,17 @@ def test_signing_in_with_a_pasted_address(home: CommandHome, tmp_path: Path) -> 
         "sign in again",
         "the connector now uses another kind of account: api_key",
     )
+
+
+def test_signing_in_with_a_browser(home: CommandHome, tmp_path: Path) -> None:
+    browser = tmp_path / "browser.py"
+    browser.write_text("import sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n")
+    home.environment["BROWSER"] = f"{sys.executable} {browser} %s"
+    with oauth_bundle(tmp_path / "oauth") as server:
+        terminal = home.terminal("bind", "files", "--manifests", str(tmp_path / "oauth"), "--account", "work")
+        terminal.answer("a")
+        passphrase(terminal)
+        check_tokens(home, terminal, server)
 
 
 def test_what_is_wrong_is_said_before_anything_is_asked(home: CommandHome) -> None:
@@ -235,9 +268,9 @@ def test_what_is_wrong_is_said_before_anything_is_asked(home: CommandHome) -> No
     assert kinds(home) == []
 
 
+@pytest.mark.slow
 def test_an_insecure_key_is_said_to_be(tmp_path: Path) -> None:
     with command_home(tmp_path / "home", passphrase=None) as home:
-        home.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
         terminal = home.terminal("bind", "files")
         shown = terminal.answer("a")
         assert "! The key default is insecure: no passphrase" in shown
@@ -261,6 +294,7 @@ def test_a_secret_that_cannot_be_sent_is_refused(home: CommandHome) -> None:
     assert kinds(home) == []
 
 
+@pytest.mark.slow
 def test_two_binds_at_once(home: CommandHome) -> None:
     first, second = home.terminal("bind", "files"), home.terminal("bind", "files")
     for terminal in (first, second):

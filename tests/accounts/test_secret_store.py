@@ -17,7 +17,6 @@ from aileron_tui.accounts.secret_document import SecretDocument
 from aileron_tui.accounts.secret_store import SecretStores
 from aileron_tui.accounts.vault import DataKey, Vault
 from aileron_tui.core.binding_change import Binding, new_binding_id
-from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.signing import key_store
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.accounts.keyrings import BrokenKeyring, ForgetfulKeyring, HangingKeyring, MemoryKeyring
@@ -165,7 +164,7 @@ def test_damaged_secrets_are_said_to_be(vault: Vault, part: str) -> None:
 
 def test_a_file_that_others_can_read_is_refused(vault: Vault) -> None:
     vault.path.chmod(0o644)
-    with pytest.raises(PrivateFileError, match="open to others"):
+    with pytest.raises(StoreFault, match="open to others"):
         vault.read(REF)
 
 

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from aileron_tui.console.render import trusted
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.console.widgets.quote import Quote
-from aileron_tui.core.prompt import Asker
+from aileron_tui.core.prompt import Asker, ResolvedStep
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
@@ -144,6 +144,22 @@ async def test_the_worked_example() -> None:
         places = [text.find(line) for line in order]
         assert -1 not in places, order[places.index(-1)]
         assert places == sorted(places)
+
+
+@pytest.mark.parametrize("size", [(40, 80), (120, 60)])
+@async_test
+async def test_the_account_is_shown_and_what_lacks_one_is_warned_about(size: tuple[int, int]) -> None:
+    plain, needs = prompt(), "local://samples/mail needs an account: run `aileron-tui bind local://samples/mail`"
+    for connector, words, warnings in (
+        (replace(plain.connector, account="work"), "accountwork", ()),
+        (replace(plain.connector, needs=needs), "".join(needs.split()), (needs,)),
+    ):
+        steps = (ResolvedStep("send", "send_draft", connector, plain.args),)
+        app = PromptApp(item(replace(plain, connector=connector, steps=steps, warnings=warnings)))
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot)
+            shown = "".join("".join(row.split()) for row in lines(app))
+            assert words in shown.replace("▎", "").replace("▌", "")
 
 
 @pytest.mark.parametrize("size", [(40, 80), (120, 60)])

@@ -225,6 +225,30 @@ def test_a_prompt_keeps_the_version_it_came_in() -> None:
     assert old.digest != prompt().digest
 
 
+def test_the_account_is_read_back_shown_and_part_of_the_digest() -> None:
+    plain = prompt()
+
+    def with_account(name: str) -> Prompt:
+        connector = replace(plain.connector, account=name)
+        steps = tuple(replace(step, connector=connector) for step in plain.steps)
+        return replace(plain, connector=connector, steps=steps)
+
+    work, home = with_account("work"), with_account("home\x1b[31m")
+    assert len({plain.digest, work.digest, home.digest}) == 3
+    assert read_prompt(work.fields()) == work
+    assert any("account work" in line for line in lines(work))
+    assert not any("account" in line for line in lines(plain))
+    assert any("account home⟨ESC⟩[31m" in line for line in lines(home))
+    old = replace(work, version=4).fields()
+    with pytest.raises(JsonError, match="missing or unknown"):
+        read_prompt(old)
+    for bad in (7, ["work"], {"a": 1}):
+        fields = copy.deepcopy(work.fields())
+        fields["connector"]["account"] = bad  # type: ignore[index,call-overload]
+        with pytest.raises(JsonError):
+            read_prompt(fields)
+
+
 def test_a_newer_prompt_is_refused_with_advice() -> None:
     words = r"the prompt was written by a newer version of aileron-tui \(format 6; this program reads up to 5\)"
     with pytest.raises(NewerFormat, match=words) as caught:

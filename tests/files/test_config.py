@@ -63,10 +63,14 @@ memory_mib = 64
 seconds = 180
 body_mib = 32
 upstream = { "API.example.com:443" = "http://127.0.0.1:8080/" }
+account = "work"
 credential = { command = ["gcloud", "auth", "print-access-token"] }
 
 [connectors."github://acme/tickets".credential]
 env = "TICKETS_TOKEN"
+
+[actions.send-draft]
+account = "team@example.com"
 """
 
 DAEMON = '[[sources]]\nname = "a"\nkind = "daemon"'
@@ -107,6 +111,8 @@ def test_everything_is_read(tmp_path: Path) -> None:
     mail = config.connectors["local://aileron/mail"]
     assert (mail.memory_mib, mail.seconds, mail.body_mib) == (64, 180, 32)
     assert mail.upstream == {"api.example.com:443": "http://127.0.0.1:8080"}
+    assert mail.account == "work"
+    assert config.actions["send-draft"].account == "team@example.com"
     assert mail.credential is not None
     assert mail.credential.command == ("gcloud", "auth", "print-access-token")
     tickets = config.connectors["github://acme/tickets"]
@@ -142,6 +148,9 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ("[console]\nlock_minutes = -1", 2, "lock_minutes must be 0 or more, not -1", "0 or more"),
         ('[[risk]]\nlevel = "extreme"', 2, '"extreme" is not a valid value for risk[0].level', "low, normal, high"),
         ('[[risk]]\naction = "x"', 1, "risk[0].level is required", "low, normal, high"),
+        ('[connectors."local://a/b"]\naccount = "my work"', 2, '"my work" is not', "bindings"),
+        ('[actions.send-draft]\naccount = ""', 2, "account", "bindings"),
+        ('[actions.send-draft]\nacount = "work"', 2, "acount", "account"),
         ('[connectors."mail"]\nmemory_mib = 1', 1, "is not a valid connector name", "github://owner/repo"),
         ('[connectors."local://a/b"]\nmemory_mib = 0', 2, "memory_mib must be between 1 and 4096, not 0", "1 and 4096"),
         ('[connectors."local://a/b"]\nseconds = 301', 2, "seconds must be between 1 and 300, not 301", "1 and 300"),

@@ -94,7 +94,7 @@ def everywhere(text: str) -> Request:
     """A request with a text in every place where an agent, a connector or a daemon can put it."""
     rows = (Row(text, text), Row(text, f"{text}\n{text}", multiline=True), Row("Missing", missing=True))
     args: JsonObject = {"value": text}
-    connector = ConnectorRef(text, text, text, text)
+    connector = ConnectorRef(text, text, text, text, text)
     shown = Prompt(
         kind="action",
         action=text,

@@ -44,6 +44,12 @@ RUN: dict[str, int | str] = {
     "aileron-tui add https://example.com/releases/aileron.tar.gz": NO_TERMINAL,
     "aileron-tui installed": 0,
     "aileron-tui installed --history": 0,
+    "aileron-tui bind CONNECTOR": NO_TERMINAL,
+    "aileron-tui bind google": NO_TERMINAL,
+    "aileron-tui bind google --account work": NO_TERMINAL,
+    "aileron-tui bindings": 0,
+    "aileron-tui bindings --unlock": 1,  # there is nothing to unlock
+    "aileron-tui unbind google --account work": NO_TERMINAL,
     "aileron-tui update": NO_TERMINAL,
     "aileron-tui update mail ~/src/mail-suite": NO_TERMINAL,
     "aileron-tui remove mail": NO_TERMINAL,

@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     from aileron_tui.cli import machine_checks  # noqa: PLC0415  # loads nearly everything
+    from aileron_tui.cli.account_checks import accounts  # noqa: PLC0415
     from aileron_tui.cli.agent_checks import agents  # noqa: PLC0415
     from aileron_tui.cli.alert_checks import alerts  # noqa: PLC0415
     from aileron_tui.cli.bundle_checks import bundle  # noqa: PLC0415
@@ -66,6 +67,7 @@ def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     yield from security_keys(here, config)
     yield from bundle(here, config)
     yield from network(os.environ, config)
+    yield from accounts(here)
     yield from machine_checks.ledgers(here)
     yield from connections(config)
     if config:

@@ -37,6 +37,7 @@ from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.installed_bundle import sandbox_settings
 from aileron_tui.sandbox.connector_package import ConnectorPackage, load_keyring, read_packages
+from aileron_tui.sandbox.credentials import Accounts
 from aileron_tui.sandbox.http_exchange import Recording
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
@@ -107,7 +108,8 @@ def run(options: argparse.Namespace) -> int:
             detail, hint = "its manifest is not copied", "Arrange the folder like the bundled manifests."
             raise AileronError(f"cannot use {options.action} with the sample service", detail, hint)
         recording = preview_recording.opened(options, action.name)
-        prompt, outcome = _prompt(setup, action, args, recording)
+        accounts = None if options.demo or options.replay else _accounts(setup.config, action)
+        prompt, outcome = _prompt(setup, action, args, recording, accounts)
     if options.json:
         _print_document(action, prompt, outcome)
     else:
@@ -126,10 +128,31 @@ def _note_compiling(sandbox: Sandbox, call: ResolvedCall) -> None:
         write(sys.stderr, f"compiling the connector {', '.join(map(inline, names))}; that is done once")
 
 
+def _accounts(config: Config, action: Action) -> Accounts:
+    """The accounts that the connectors of an action are bound to. What is encrypted is unlocked if somebody is here."""
+    from aileron_tui.accounts.account_secrets import AccountSecrets, ConfiguredAccounts  # noqa: PLC0415  # not for tools
+    from aileron_tui.accounts.secret_store import SecretStores  # noqa: PLC0415
+    from aileron_tui.cli import source_options  # noqa: PLC0415
+    from aileron_tui.cli.bindings_here import bindings_here  # noqa: PLC0415
+    from aileron_tui.core.binding_change import FILE  # noqa: PLC0415
+
+    stores, bindings = SecretStores(paths().data), bindings_here()
+    secrets = AccountSecrets(paths().data, stores, ConfiguredAccounts.of(config))
+    secrets.note(bindings)
+    configured = {name for name, settings in config.connectors.items() if settings.credential}
+    used = {needed.name for needed in action.requires} - configured
+    encrypted = any(name in used and known.binding.store == FILE for (name, _), known in bindings.items())
+    if encrypted and stores.vault.locked and sys.stdin.isatty():
+        with source_options.unlocked_key(None) as key:
+            stores.vault.unlock(stores.vault.open_with(key))
+    return secrets
+
+
 def _prompt(
-    setup: _Setup, action: Action, args: JsonObject, recording: Recording | None
+    setup: _Setup, action: Action, args: JsonObject, recording: Recording | None, accounts: Accounts | None
 ) -> tuple[Prompt, PreviewOutcome | None]:
-    settings = sandbox_settings(setup.config, private_folder(paths().cache), load_keyring(paths().keyring))
+    cache, keyring = private_folder(paths().cache), load_keyring(paths().keyring)
+    settings = sandbox_settings(setup.config, cache, keyring, accounts=accounts)
     with Sandbox(setup.packages, settings, recording=recording) as sandbox:
         call = sandbox.resolve(action, args)
         note = threading.Timer(_COMPILING_SECONDS, _note_compiling, (sandbox, call))
@@ -148,7 +171,7 @@ def _prompt(
         asker=Asker(),
         risk=assess(action, setup.config.risk),
         steps=call.steps,
-        warnings=call.warnings,
+        warnings=(*call.needs, *call.warnings),
     )
     return prompt, outcome
 
