@@ -20,6 +20,7 @@ from aileron_tui.surface.history_records import (
     alerted_in_ledger,
     read_page,
     read_record,
+    retried_in_ledger,
     shown_in_ledger,
     shown_in_request,
     tally,
@@ -68,5 +69,5 @@ def past_view(ledger: Path, id_: str, held: JsonObject | None) -> RecordView | N
         shown = shown_in_request(read_gate_request(held)) if held else shown_in_ledger(found)
     except AileronError:
         shown = shown_in_ledger(found)
-    shown = replace(shown, alerted=alerted_in_ledger(found))
+    shown = replace(shown, alerted=alerted_in_ledger(found), retried=retried_in_ledger(found))
     return record_view(read_record(found.get("request")), shown, utc_now())

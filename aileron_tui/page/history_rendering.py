@@ -82,7 +82,7 @@ def record_view(record: SourcedRecord, shown: ShownPrompt, now: datetime) -> Rec
 
 def _facts(record: SourcedRecord, shown: ShownPrompt, now: datetime, rows: Rows) -> Iterator[Fact]:
     yield Fact("asked", own(_time(record.asked)))
-    for label, words in (("alerted", shown.alerted), ("extended", shown.extended)):
+    for label, words in (("alerted", shown.alerted), ("extended", shown.extended), ("retried", shown.retried)):
         if words:
             yield Fact(label, rows.line(words))
     if record.decided:

@@ -87,7 +87,7 @@ class ShownPrompt:
 
     `inputs` are what the agent sent, `filled` what a daemon filled in. If an edited call was approved, `asked` and
     `asked_fetched` are the rows of the original call. `extended` says how often the deadline was extended, and by whom;
-    `alerted` says who was alerted, when and why.
+    `alerted` says who was alerted, when and why, and `retried` how often requests to a service were repeated.
     """
 
     inputs: tuple[Row, ...] = ()
@@ -99,6 +99,7 @@ class ShownPrompt:
     filled: tuple[Row, ...] = ()
     extended: str = ""
     alerted: str = ""
+    retried: str = ""
 
 
 _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name not in ("seq", "took", "edited"))
@@ -200,13 +201,24 @@ def shown_in_ledger(past: JsonObject) -> ShownPrompt:
     """What was shown, from the entries of the ledger: the inputs, and at least a digest of the preview."""
     names = past.get("extended_by")
     extended = extended_words([str(name) for name in names]) if isinstance(names, list) else ""
-    return replace(_shown_in_ledger(past), extended=extended, alerted=alerted_in_ledger(past))
+    alerted, retried = alerted_in_ledger(past), retried_in_ledger(past)
+    return replace(_shown_in_ledger(past), extended=extended, alerted=alerted, retried=retried)
 
 
 def alerted_in_ledger(past: JsonObject) -> str:
     """Who was alerted to a request, in one line, from the entries of the ledger."""
     entries = past.get("entries")
     return alert_words(recorded_alerts(entries)) if isinstance(entries, list) else ""
+
+
+def retried_in_ledger(past: JsonObject) -> str:
+    """How often requests to a service were repeated for the op and why, from the entries of the ledger."""
+    entries = past.get("entries")
+    for entry in reversed(entries) if isinstance(entries, list) else ():
+        match entry:
+            case {"kind": EntryKind.EXECUTED | EntryKind.FAILED | EntryKind.UNKNOWN, "body": {"retried": str(words)}}:
+                return words.removeprefix("retried ")
+    return ""
 
 
 def _shown_in_ledger(past: JsonObject) -> ShownPrompt:

@@ -507,7 +507,7 @@ def test_hostile_text_is_only_text_in_every_part_of_the_detail(bad: str) -> None
         (*shown_in_request(held).inputs, Row(bad, bad), Row(bad, missing=True)), shown_in_request(held).fetched, ""
     )
     for content in (
-        *record_lines(request),
+        *record_lines(request, shown=ShownPrompt(alerted=bad, extended=bad, retried=bad)),
         *shown_prompt_lines(shown),
         *shown_prompt_lines(ShownPrompt(unavailable=bad)),
     ):

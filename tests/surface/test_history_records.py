@@ -123,3 +123,12 @@ def test_alerts_are_shown() -> None:
 @pytest.mark.parametrize("entries", [None, 5, [], [None], [{}], [{"kind": "request.made", "body": []}]])
 def test_entries_that_make_no_sense_show_nothing(entries: Json) -> None:
     assert shown_in_ledger({"entries": entries}).inputs == ()
+
+
+@pytest.mark.parametrize("kind", ["op.executed", "op.failed", "op.unknown"])
+def test_repeats_of_the_op_are_told(kind: str) -> None:
+    words = "retried twice: api.example.com:443 asked to wait 2 s in all"
+    entries: list[Json] = [{"kind": kind, "body": {"retried": words}}]
+    assert shown_in_ledger({"entries": entries}).retried == "twice: api.example.com:443 asked to wait 2 s in all"
+    assert shown_in_ledger({"entries": [{"kind": "preview.fetched", "body": {"retried": words}}]}).retried == ""
+    assert shown_in_ledger({"entries": [{"kind": kind, "body": {"retried": 7}}]}).retried == ""

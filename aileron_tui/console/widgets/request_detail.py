@@ -79,8 +79,7 @@ class RequestDetail(VerticalScroll, can_focus=True):
         raw: bool = False,
     ) -> None:
         """Shows a request. `shown` is None while it loads; `note` goes below; `raw` says whether `v` shows all."""
-        extended, alerted = (shown.extended, shown.alerted) if shown else ("", "")
-        make_about = partial(record_lines, record, extended=extended, alerted=alerted) if record else None
+        make_about = partial(record_lines, record, shown=shown) if record else None
         self.query_one("#detail-about", DetailLines).show(make_about)
         make_shown = partial(shown_prompt_lines, shown, BY_KEY if raw else BY_COMMAND) if shown else None
         self.query_one("#detail-shown", DetailLines).show(make_shown)
@@ -88,25 +87,21 @@ class RequestDetail(VerticalScroll, can_focus=True):
         self.query_one("#detail-note", Static).update(trusted("\n").join([*below, *([note] if note else [])]))
 
 
-def record_lines(record: SourcedRecord, width: int = 0, *, extended: str = "", alerted: str = "") -> Iterator[Content]:
-    """The outcome and the facts of a request, line by line.
-
-    `extended` says how often its deadline was extended, and `alerted` who was alerted.
-    """
+def record_lines(record: SourcedRecord, width: int = 0, *, shown: ShownPrompt | None = None) -> Iterator[Content]:
+    """The outcome and the facts of a request, line by line, with those that `shown` has from its entries."""
     title = outcome(record, _OUTCOME_WIDTH) + trusted("  ") + _value(record.action, BY_COMMAND, STRONG)
     yield from _wrapped(trusted("  "), title, width, first=_EMPTY)
     yield trusted("")
     margin = trusted(" " * (_LABEL_WIDTH + 1))
-    for label, value in _facts(record, extended, alerted):
+    for label, value in _facts(record, shown or ShownPrompt()):
         yield from _wrapped(margin, value, width, first=trusted(f"{label:<{_LABEL_WIDTH}} ", MUTED))
 
 
-def _facts(record: SourcedRecord, extended: str, alerted: str) -> Iterator[tuple[str, Content]]:
+def _facts(record: SourcedRecord, shown: ShownPrompt) -> Iterator[tuple[str, Content]]:
     yield "asked", _time(record.asked)
-    if alerted:
-        yield "alerted", _value(alerted, BY_COMMAND)
-    if extended:
-        yield "extended", _value(extended, BY_COMMAND)
+    for label, text in (("alerted", shown.alerted), ("extended", shown.extended), ("retried", shown.retried)):
+        if text:
+            yield label, _value(text, BY_COMMAND)
     if record.decided:
         yield "decided", _time(record.decided)
     if record.took is not None:
