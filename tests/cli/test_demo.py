@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui import cli
+from aileron_tui.cli.commands import demo
 from aileron_tui.core.decision import Verdict
 from aileron_tui.demo.agent_script import SCRIPT
 from aileron_tui.demo.sample_home import sample_home
@@ -65,6 +66,25 @@ def test_the_agent_alone_plays_on_a_gate_that_is_found(
     assert "send-draft approved: the reply to Lin was sent." in said
     assert said[-1] == "That was everything."
     assert sorted(mail.header("Subject") for mail in made.service.sent) == ["Room for Friday", "Weekly recap"]
+
+
+def test_the_commands_to_go_on_can_be_typed_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a clone without an installation, only the program of the environment can be called."""
+    program = tmp_path / ".venv" / "bin" / "aileron-tui"
+    program.parent.mkdir(parents=True)
+    program.touch(0o755)
+    monkeypatch.setattr("sys.executable", str(program.with_name("python")))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(tmp_path)
+    demo._say_how_to_go_on()
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].split("  ")[1] == ".venv/bin/aileron-tui key init"
+    assert max(map(len, said)) <= 80
+    monkeypatch.setenv("PATH", str(program.parent))
+    demo._say_how_to_go_on()
+    assert capsys.readouterr().out.splitlines()[1].split("  ")[1] == "aileron-tui key init"
 
 
 def test_the_agent_alone_needs_a_gate(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

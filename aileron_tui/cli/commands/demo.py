@@ -87,12 +87,19 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
 
 def _say_how_to_go_on() -> None:
     """Prints the commands for a setup of one's own, which one can copy from here."""
-    beside_python = Path(sys.executable).with_name("aileron-tui")
-    program = "aileron-tui" if shutil.which("aileron-tui") or not beside_python.exists() else str(beside_python)
-    rows = [(shlex.quote(program) + words, meaning) for words, meaning in _NEXT]
+    rows = [(shlex.quote(_program()) + words, meaning) for words, meaning in _NEXT]
     width = max(len(command) for command, _ in rows)
     lines = "".join(f"  {command:<{width}}  {meaning}\n" for command, meaning in rows)
     sys.stdout.write(f"Nothing of the demo was kept. To put your own agents behind a gate:\n{lines}")
+
+
+def _program() -> str:
+    """How this program is called from here."""
+    beside_python = Path(sys.executable).with_name("aileron-tui")
+    if shutil.which("aileron-tui") or not beside_python.exists():
+        return "aileron-tui"
+    here = Path.cwd()
+    return str(beside_python.relative_to(here) if beside_python.is_relative_to(here) else beside_python)
 
 
 def _explain(log: AgentLog, home: str) -> None:
