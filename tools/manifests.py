@@ -76,6 +76,11 @@ OTHERS: Final = {
             "Add the release, or run `pin`.",
         ),
         ("connector-unknown", "the configuration names a connector that does not exist", "Correct the name."),
+        (
+            "upstream",
+            "a connector asks a test server on this machine instead of its service (a warning)",
+            "Remove `upstream` from the configuration when the test is over.",
+        ),
         ("suite-missing", "a suite names an action that is not there", "Add the file, or remove the entry."),
     ),
     "Files": (
@@ -83,6 +88,8 @@ OTHERS: Final = {
         ("line-too-long", "a line has more bytes than allowed", "Split the line."),
         ("empty-folder", "there are no manifests in the folder", "Name a folder with actions, or a file."),
         ("module-missing", "a connector has no module, so it cannot be installed", "Build it, or add the release."),
+        ("module", "the module of a connector cannot be used; the message says why", "Build it again."),
+        ("signature", "the signature of a connector is not valid", "Sign it again with `pin --sign`."),
         ("store-changed", "a connector was changed after it was stored", "Install it again."),
         ("action-state", "the file that says which actions are enabled cannot be read", "Correct or remove it."),
         ("action-disabled", "an action is disabled, so it is not used (a warning)", "Enable it if you want to use it."),

@@ -1,9 +1,9 @@
 """Restores the ledger of a gate from a backup.
 
 The history comes from the backup. In force afterwards is only what both the backup and the present ledger allow: keys
-and agents that were revoked since stay revoked, replaced tokens stay replaced, ended rules stay ended, and removed
-packages stay removed. An approver signs each of these changes, and the restoration itself. Requests that had not ended
-in the backup end, so nothing that was restored can run.
+and agents that were revoked since stay revoked, replaced tokens stay replaced, ended rules and bindings stay ended, and
+removed packages stay removed. An approver signs each of these changes, and the restoration itself. Requests that had
+not ended in the backup end, so nothing that was restored can run.
 
 All of this happens in a copy, which then takes the place of the ledger in one step.
 """
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from aileron_tui.core.agent_change import AgentChange
+from aileron_tui.core.binding_change import Binding
+from aileron_tui.core.binding_change import ended as ended_binding
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.package_change import PackageRef
@@ -38,6 +40,7 @@ from aileron_tui.ledger.store import EntryDraft, Ledger, LedgerReader, LedgerRep
 from aileron_tui.runtime.signed_key_changes import signed_revocation
 from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.approvers import Approvers, approver_lines
+from aileron_tui.signing.bindings import Bindings
 from aileron_tui.signing.envelope import Signable, sign
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.packages import Packages
@@ -78,6 +81,7 @@ class RestorePlan:
     tokens: tuple[tuple[str, str], ...] = ()
     rules: tuple[str, ...] = ()
     packages: tuple[PackageRef, ...] = ()
+    bindings: tuple[Binding, ...] = ()
     requests: tuple[tuple[str, RequestState], ...] = ()
     later: tuple[str, ...] = ()
     names: dict[str, str] = field(default_factory=dict)
@@ -148,6 +152,7 @@ def _plan(backup: LedgerReader, ledger: Path) -> RestorePlan:
         old = Approvers.of(backup.key_changes())
         lists = _agents(Agents.of(backup), Agents.of(present))
         packages, later_packages = _packages(Packages.of(backup), Packages.of(present))
+        bindings, later_bindings = _bindings(Bindings.of(backup), Bindings.of(present))
         in_force = {id_ for id_, rule in Rules.of(present).items() if not rule.ended}
     gone = {print_ for print_, approver in approvers.items() if approver.revoked}
     active = {approver.public.fingerprint: approver.name for approver in old.active}
@@ -160,8 +165,9 @@ def _plan(backup: LedgerReader, ledger: Path) -> RestorePlan:
         tokens=lists[1],
         rules=tuple(id_ for id_ in rules if id_ not in in_force),
         packages=packages,
+        bindings=bindings,
         requests=requests,
-        later=(*later, *lists[2], *later_packages),
+        later=(*later, *lists[2], *later_packages, *later_bindings),
         names=active,
     )
 
@@ -184,6 +190,14 @@ def _packages(old: Packages, present: Packages) -> tuple[tuple[PackageRef, ...],
     before = {name: known.grant.hash for name, known in old.items()}
     later = tuple(f"the package {name}" for name, hash_ in hashes.items() if before.get(name) != hash_)
     return tuple(PackageRef(grant.name, grant.version, grant.hash) for grant in grants), later
+
+
+def _bindings(old: Bindings, present: Bindings) -> tuple[tuple[Binding, ...], tuple[str, ...]]:
+    """The bindings that are not in force now, and the accounts that only the present ledger has."""
+    before, now = ({known.binding.id: known.binding for known in bindings.values()} for bindings in (old, present))
+    ended = tuple(binding for id_, binding in before.items() if id_ not in now)
+    later = [binding for id_, binding in now.items() if id_ not in before]
+    return ended, tuple(f"the account {binding.account} of {binding.connector}" for binding in later)
 
 
 def _check_key(restored: Ledger, key: UnlockedKey, ledger: Path | None) -> None:
@@ -215,6 +229,8 @@ def _changes(plan: RestorePlan) -> Iterator[tuple[EntryKind, Callable[[str, str]
         yield EntryKind.RULE_ENDED, partial(ended_rule, id_)
     if plan.packages:
         yield EntryKind.PACKAGE_REMOVED, partial(removed_packages, plan.packages)
+    for binding in plan.bindings:
+        yield EntryKind.BINDING_ENDED, partial(ended_binding, binding)
     for name in plan.agents:
         yield EntryKind.AGENT_REVOKED, partial(AgentChange, EntryKind.AGENT_REVOKED, name, "")
     for name, token in plan.tokens:

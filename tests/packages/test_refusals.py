@@ -166,11 +166,11 @@ CONNECTOR_CASES: dict[str, tuple[Change, str]] = {
     ),
     "another name": (
         lambda made: signed(made, made.package.manifest.replace(REPO.encode(), b"other")),
-        f"but the address is that of {OWNER}/{REPO}@{SECOND}",
+        f"but the address is that of github://{OWNER}/{REPO}@{SECOND}",
     ),
     "another version": (
         lambda made: signed(made, made.package.manifest.replace(SECOND.encode(), b"9.9.9")),
-        f"but the address is that of {OWNER}/{REPO}@{SECOND}",
+        f"but the address is that of github://{OWNER}/{REPO}@{SECOND}",
     ),
     "a signature by somebody else": (
         lambda made: members(made_release(SECOND, MadeFrom(key=STRANGER))),

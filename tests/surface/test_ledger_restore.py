@@ -32,6 +32,7 @@ from aileron_tui.surface.agent_changes import add_agent, revoke_agent, rotate_ag
 from aileron_tui.surface.key_enrolment import enroll_first, enroll_signed, revoke_signed
 from aileron_tui.surface.ledger_backup import back_up
 from aileron_tui.surface.ledger_restore import RestorePlan, restoring
+from tests.accounts.account_home import AccountHome
 from tests.ledger.scenes import change_entry, tampering
 from tests.ledger.test_rules import RULE
 from tests.packages.made_packages import FIRST, SECOND, made_release
@@ -171,6 +172,25 @@ def test_a_package_is_installed_only_if_it_still_is(tmp_path: Path, after: str) 
     assert bool(packages.packages()) == (after == "unchanged")
     assert bool(later) == (after == "updated")
     with open_reader(packages.ledger) as reader:
+        assert audit(reader, RecordedSigners()).fault is None
+
+
+@pytest.mark.parametrize("after", ["unbound", "bound again", "unchanged"])
+def test_an_account_is_bound_only_if_it_still_is(tmp_path: Path, after: str) -> None:
+    accounts, backup = AccountHome(tmp_path / "data"), tmp_path / "backup.db"
+    accounts.bind("first secret")
+    with open_reader(accounts.ledger) as reader:
+        back_up(reader, backup, quiet, quiet)
+    if after == "unbound":
+        accounts.unbind()
+    elif after == "bound again":
+        accounts.bind("second secret")
+    with restoring(accounts.ledger, backup, quiet, quiet) as work:
+        work.finish(accounts.key, tmp_path / "verified")
+        later = work.plan.later
+    assert bool(accounts.bindings()) == (after == "unchanged")
+    assert bool(later) == (after == "bound again")
+    with open_reader(accounts.ledger) as reader:
         assert audit(reader, RecordedSigners()).fault is None
 
 

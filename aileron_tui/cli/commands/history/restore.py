@@ -77,6 +77,8 @@ def _lines(work: Restore, backup: Path) -> Iterator[str]:
         yield f"  the rule {inline(id_)} {'stays ended' if plan.known else 'ends'}"
     for package in plan.packages:
         yield f"  the package {inline(package.name)} {inline(package.version)} is not installed"
+    for binding in plan.bindings:
+        yield f"  the account {inline(binding.account)} of {inline(binding.connector)} stays unbound"
     for what in plan.later:
         yield f"  {inline(what)} must be added again"
     states = Counter(state for _, state in plan.requests)
