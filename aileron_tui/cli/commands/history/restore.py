@@ -19,7 +19,7 @@ from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.open_store import is_ledger
 from aileron_tui.signing import key_store
 from aileron_tui.signing.secret_memory import protect_process
-from aileron_tui.surface.ledger_restore import Restore, restoring
+from aileron_tui.surface.ledger_restore import Restore, RestorePlan, restoring
 from aileron_tui.surface.local_ledgers import checkpoint_folder, gate_ledger
 
 
@@ -55,18 +55,8 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
     return OK
 
 
-def _lines(work: Restore, backup: Path) -> Iterator[str]:
-    """What will be in force afterwards."""
-    plan = work.plan
-    yield f"{inline(str(backup))} has {counted(work.report.entries, 'entry', 'entries')}; all of them are valid."
-    if plan.replaced:
-        entries = counted(plan.replaced.seq, "entry", "entries")
-        yield f"The ledger here has {entries}. It will be kept beside the new one."
-    if plan.known:
-        yield "Only what both of them allow will be in force:"
-    else:
-        yield "WARNING: nobody knows what was revoked after the backup, because the ledger here has no keys."
-        yield "  Afterwards, revoke such keys and agents again, and rotate tokens that were replaced."
+def _in_force(plan: RestorePlan) -> Iterator[str]:
+    """What differs from the backup in what is in force afterwards."""
     for fingerprint in plan.keys:
         yield f"  the key {inline(plan.names.get(fingerprint, ''))} stays revoked ({inline(fingerprint)})"
     for name in plan.agents:
@@ -81,6 +71,21 @@ def _lines(work: Restore, backup: Path) -> Iterator[str]:
         yield f"  the account {inline(binding.account)} of {inline(binding.connector)} stays unbound"
     for what in plan.later:
         yield f"  {inline(what)} must be added again"
+
+
+def _lines(work: Restore, backup: Path) -> Iterator[str]:
+    """What will be in force afterwards."""
+    plan = work.plan
+    yield f"{inline(str(backup))} has {counted(work.report.entries, 'entry', 'entries')}; all of them are valid."
+    if plan.replaced:
+        entries = counted(plan.replaced.seq, "entry", "entries")
+        yield f"The ledger here has {entries}. It will be kept beside the new one."
+    if plan.known:
+        yield "Only what both of them allow will be in force:"
+    else:
+        yield "WARNING: nobody knows what was revoked after the backup, because the ledger here has no keys."
+        yield "  Afterwards, revoke such keys and agents again, and rotate tokens that were replaced."
+    yield from _in_force(plan)
     states = Counter(state for _, state in plan.requests)
     if waiting := states[RequestState.PENDING]:
         yield f"  {counted(waiting, 'waiting request')} will expire"
