@@ -64,7 +64,7 @@ def wait_asked_for(response: UpstreamResponse) -> float | None:
         return float(value)
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
     return max((moment - utc_now()).total_seconds(), 0.0)

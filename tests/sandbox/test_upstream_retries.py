@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from email.utils import format_datetime
+from urllib.parse import quote
 
 import pytest
 
@@ -55,7 +56,14 @@ def test_the_wait_is_kept(runner: Runner, service: Upstream) -> None:
     assert outcome.retried == f"retried once: {service.host_port} asked to wait 1 s"
 
 
-@pytest.mark.parametrize("after", ["3", "3600", "99999999999999999999", "-1", "soon", "", "1.5", "x" * 100])
+_HUGE_YEAR = "Mon, 01 Jan 99999999999 00:00:00 GMT"
+_HUGE_ZONE = "Mon, 01 Jan 2030 00:00:00 +99999999999999"
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["3", "3600", "99999999999999999999", "-1", "soon", "", "1.5", "x" * 100, *map(quote, (_HUGE_YEAR, _HUGE_ZONE))],
+)
 def test_what_takes_too_long_or_means_nothing_is_not_waited_for(
     line: Callable[..., str], service: Upstream, after: str
 ) -> None:
