@@ -55,6 +55,16 @@ class SecretStores:
         with file_lock(self._data / ".accounts.lock"):
             yield
 
+    def remove(self, ref: str) -> list[str]:
+        """Removes one secret, wherever it is; returns what could not be done. Only inside `locked`."""
+        problems: list[str] = []
+        for name in (FILE, KEYRING):
+            try:
+                self.of(name).remove(ref)
+            except AccountError as error:
+                problems.append(str(error))
+        return problems
+
     def clean(self, keep: Collection[Binding]) -> list[str]:
         """Removes secrets that no binding names; returns what could not be done. Only inside `locked`."""
         problems: list[str] = []

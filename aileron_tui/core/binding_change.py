@@ -163,13 +163,17 @@ def objection(current: Mapping[tuple[str, str], Binding], used: Collection[str],
     """
     binding = change.binding
     known = current.get((binding.connector, binding.account))
-    if change.change is EntryKind.BINDING_MADE:
-        if binding.id in used:
-            return f"the binding {binding.id} was already made"
-        if binding.replaces != (known.id if known else ""):
-            return f"it replaces another binding of {binding.connector} than the one that is in force"
-    elif known != binding:
+    if change.change is EntryKind.BINDING_MADE and binding.replaces != (known.id if known else ""):
+        return f"it replaces another binding of {binding.connector} than the one that is in force"
+    if change.change is EntryKind.BINDING_ENDED and known != binding:
         return f"the binding {binding.id} is not in force"
+    return reuse(used, change, at)
+
+
+def reuse(used: Collection[str], change: BindingChange, at: str) -> str:
+    """Why a change cannot be made at this time, whatever is in force, in words, or "" if it can."""
+    if change.change is EntryKind.BINDING_MADE and change.binding.id in used:
+        return f"the binding {change.binding.id} was already made"
     return time_objection(change.time, at)
 
 

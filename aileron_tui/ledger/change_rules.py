@@ -10,9 +10,8 @@ from aileron_tui.core.agent_change import AGENT_CHANGES, read_change
 from aileron_tui.core.agent_change import objection as agent_objection
 from aileron_tui.core.authenticator_data import counter_problem, recorded_counter
 from aileron_tui.core.binding_change import BINDING_CHANGES, Binding, check_declined
-from aileron_tui.core.binding_change import apply_change as apply_binding_change
-from aileron_tui.core.binding_change import objection as binding_objection
 from aileron_tui.core.binding_change import read_change as read_binding_change
+from aileron_tui.core.binding_change import reuse as binding_reuse
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError
@@ -132,22 +131,28 @@ def _admit_package_change(ledger: RequestLookup, entry: Entry) -> None:
 
 
 def _admit_binding_change(ledger: RequestLookup, entry: Entry) -> None:
-    """Refuses a change that does not fit those before it. Its readers verify the signature."""
-    current: dict[tuple[str, str], Binding] = {}
-    used: set[str] = set()
+    """Refuses a change that was made already or that cannot fit those before it.
+
+    As with packages, any earlier entry may be a forged one; it must not keep anybody from ending a binding.
+    """
     try:
         if entry.kind == EntryKind.BINDING_DECLINED:
             check_declined(entry)
             return
         change, _ = read_binding_change(entry)
-        for earlier in ledger.binding_changes():
-            if earlier.kind != EntryKind.BINDING_DECLINED:
-                before, _ = read_binding_change(earlier)
-                used.add(before.binding.id)
-                apply_binding_change(current, before)
     except JsonError as error:
         raise EntryRefused("the change to a binding is not valid", str(error)) from None
-    if why := binding_objection(current, used, change, entry.time):
+    made: list[Binding] = []
+    for before in ledger.binding_changes():
+        if before.kind == EntryKind.BINDING_MADE:
+            with suppress(JsonError):
+                made.append(read_binding_change(before)[0].binding)
+    binding, ids = change.binding, {each.id for each in made}
+    if entry.kind == EntryKind.BINDING_ENDED and binding not in made:
+        raise EntryRefused("the binding cannot be changed", f"the binding {binding.id} was never made")
+    if entry.kind == EntryKind.BINDING_MADE and binding.replaces and binding.replaces not in ids:
+        raise EntryRefused("the binding cannot be changed", f"the binding {binding.replaces} was never made")
+    if why := binding_reuse(ids, change, entry.time):
         raise EntryRefused("the binding cannot be changed", why)
     if ledger.position(change.head, max(1, entry.seq - CHANGE_HEAD_WINDOW), entry.seq) is None:
         raise EntryRefused("the change to a binding was not signed over a recent head of the ledger", change.head)

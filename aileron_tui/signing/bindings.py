@@ -11,6 +11,7 @@ from aileron_tui.core.binding_change import (
     BINDING_CHANGES,
     PAYLOAD_TYPE,
     Binding,
+    BindingChange,
     apply_change,
     check_declined,
     objection,
@@ -97,6 +98,10 @@ class Bindings(dict[tuple[str, str], KnownBinding]):
         if change.change is EntryKind.BINDING_MADE:
             about = (entry.seq, entry.time, approver.name, approver.public.fingerprint)
             self[place] = KnownBinding(change.binding, *about)
+
+    def objection(self, change: BindingChange, time: str) -> str:
+        """Why a change cannot be made now, in words, or "" if it can."""
+        return objection(self._current, self._used, change, time)
 
     def of_connector(self, connector: str) -> list[KnownBinding]:
         """The bindings of a connector, by the name of the account."""

@@ -13,8 +13,10 @@ from aileron_tui.accounts.secret_store import SecretStores
 from aileron_tui.core.binding_change import LARGEST, Binding, BindingChange, declined_body, ended, made
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.open_store import open_ledger, open_reader
+from aileron_tui.ledger.store import LedgerView
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.bindings import Bindings, check_binding_signature
 from aileron_tui.signing.envelope import Envelope
@@ -67,14 +69,14 @@ def bind(
         except BaseException:
             _clean(ledger, stores)
             raise
-        return _clean(ledger, stores)
+        return _clean(ledger, stores, binding.replaces)
 
 
 def unbind(ledger: Path, stores: SecretStores, binding: Binding, consent: UnlockedKey | Consent) -> list[str]:
     """Ends a binding: first the entry, then the secret. Returns what could not be removed."""
     with stores.locked():
         _record(ledger, ending(binding), consent)
-        return _clean(ledger, stores)
+        return _clean(ledger, stores, binding.id)
 
 
 def record_declined(ledger: Path, connector: str, account: str, kind: str) -> None:
@@ -83,21 +85,35 @@ def record_declined(ledger: Path, connector: str, account: str, kind: str) -> No
         opened.append(EntryKind.BINDING_DECLINED, declined_body(connector, account, kind))
 
 
-def _clean(ledger: Path, stores: SecretStores) -> list[str]:
-    """Removes secrets that no binding names, also those that a command left behind that was killed."""
+def _clean(ledger: Path, stores: SecretStores, ended: str = "") -> list[str]:
+    """Removes secrets that no binding names, also those that a command left behind that was killed.
+
+    If the ledger has entries that are not valid, only the secret of the binding that just ended is removed.
+    """
     try:
         with open_reader(ledger) as reader:
             bindings = Bindings.of(reader)
     except AileronError as error:
         return [str(error)]  # what cannot be read is not known to be superfluous
     if bindings.invalid:
-        return [f"the ledger has bindings that are not valid, so nothing was removed: {bindings.invalid[0]}"]
+        why = f"the ledger has bindings that are not valid, so nothing else was removed: {bindings.invalid[0]}"
+        return [*stores.remove(ended), why]
     return stores.clean([known.binding for known in bindings.values()])
 
 
 def _record(ledger: Path, make: MakeChange, consent: UnlockedKey | Consent) -> None:
     try:
-        signed_changes.record(ledger, make, consent, _RULES)
+        signed_changes.record(ledger, make, consent, _RULES, _check_fits)
     except EntryRefused as error:
-        hint = "Nothing was changed. Run the command again."
-        raise BindingFault("the accounts have changed meanwhile", error.detail, hint) from None
+        raise _changed_meanwhile(error.detail) from None
+
+
+def _check_fits(view: LedgerView, change: BindingChange) -> None:
+    """Refuses a change for something else than what is in force, as far as approvers signed for it."""
+    if why := Bindings.of(view).objection(change, timestamp(utc_now())):
+        raise _changed_meanwhile(why)
+
+
+def _changed_meanwhile(detail: str) -> BindingFault:
+    hint = "Nothing was changed. Run the command again."
+    return BindingFault("the accounts have changed meanwhile", detail, hint)

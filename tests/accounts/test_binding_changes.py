@@ -11,9 +11,13 @@ from aileron_tui.accounts import keyring_store
 from aileron_tui.accounts.binding_state import StateName, binding_state
 from aileron_tui.accounts.errors import AccountsLocked, KeyringFault, StoreFault
 from aileron_tui.accounts.secret_document import SecretDocument
+from aileron_tui.core.binding_change import ended
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.package_grant import ConnectorGrant, CredentialGrant
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.ledger.errors import LedgerUnusable
+from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.errors import BindingFault
 from aileron_tui.signing.key_store import for_this_run
 from aileron_tui.surface import binding_changes, signed_changes
@@ -137,6 +141,22 @@ def test_a_key_that_may_not_approve_binds_nothing(home: AccountHome) -> None:
             binding_changes.check_key(home.ledger, stranger)
         with pytest.raises(BindingFault, match="may not approve here"):
             binding_changes.bind(home.ledger, home.stores, home.binding(), api_key("x"), stranger)
+    assert home.refs() == set()
+
+
+@pytest.mark.parametrize("store", ["file", "keyring"])
+def test_a_forged_entry_locks_nobody_out(home: AccountHome, store: str) -> None:
+    first = home.bind("first", store=store)
+    with open_ledger(home.ledger) as opened, for_this_run("stranger") as stranger:
+        change = ended(first, opened.head.hash, timestamp(utc_now()))
+        opened.append(change.change, change.body(sign(change, stranger).fields()))
+    second = home.binding(store=store)
+    left = binding_changes.bind(home.ledger, home.stores, second, api_key("second"), home.key)
+    assert ["not valid" in why for why in left] == [True]
+    assert home.secrets() == {"default": "second"}
+    assert home.refs() == {second.id}
+    assert len(home.unbind()) == 1
+    assert not home.bindings()
     assert home.refs() == set()
 
 

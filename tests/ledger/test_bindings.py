@@ -92,15 +92,34 @@ def test_an_older_index_is_read_and_rebuilt(scene: Scene) -> None:
 
 
 def test_a_change_counts_only_for_what_is_in_force(scene: Scene) -> None:
-    with pytest.raises(EntryRefused, match="replaces another binding"):
+    with pytest.raises(EntryRefused, match="was never made"):
         record(scene, making(scene, SECOND))
-    with pytest.raises(EntryRefused, match="is not in force"):
+    with pytest.raises(EntryRefused, match="was never made"):
         record(scene, ending(scene))
     record(scene, making(scene))
-    with pytest.raises(EntryRefused, match="replaces another binding"):
-        record(scene, making(scene, replace(FIRST, id=new_binding_id())))
-    with pytest.raises(EntryRefused, match="is not in force"):
+    with pytest.raises(EntryRefused, match="was never made"):
         record(scene, ending(scene, replace(FIRST, scopes=("mail.read",))))
+    again = making(scene, replace(FIRST, id=new_binding_id()))
+    assert "replaces another binding" in bindings_of(scene).objection(again, timestamp(scene.clock.now))
+    record(scene, again)
+    bindings = bindings_of(scene)
+    assert bindings[MAIL, "work"].binding == FIRST
+    assert "replaces another binding" in bindings.invalid[0]
+    assert check(scene.ledger.path, noted=True).fault
+
+
+@pytest.mark.parametrize("forged", ["end", "replacement", "nonsense"])
+def test_a_forged_entry_keeps_nobody_from_ending_a_binding(scene: Scene, forged: str) -> None:
+    record(scene, making(scene))
+    if forged == "nonsense":
+        scene.forge(EntryKind.BINDING_ENDED, "", {"binding": "x"})
+    else:
+        change = ending(scene) if forged == "end" else making(scene, SECOND)
+        scene.ledger.append(change.change, body_of(scene, change, for_this_run("stranger")))
+    assert bindings_of(scene)[MAIL, "work"].binding == FIRST
+    assert bindings_of(scene).invalid
+    record(scene, ending(scene))
+    assert not bindings_of(scene)
 
 
 def test_a_copied_entry_is_refused(scene: Scene) -> None:
