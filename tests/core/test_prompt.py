@@ -242,7 +242,8 @@ def test_the_account_is_read_back_shown_and_part_of_the_digest() -> None:
     old = replace(work, version=4).fields()
     with pytest.raises(JsonError, match="missing or unknown"):
         read_prompt(old)
-    for bad in (7, ["work"], {"a": 1}):
+    wrong: list[Json] = [7, ["work"], {"a": 1}]
+    for bad in wrong:
         fields = copy.deepcopy(work.fields())
         fields["connector"]["account"] = bad  # type: ignore[index,call-overload]
         with pytest.raises(JsonError):
