@@ -66,6 +66,19 @@ class OAuthServer:
         }
         return OAuth2(**(values | changes))
 
+    def manifest_block(self) -> str:
+        """The same in TOML, as a connector's manifest has it."""
+        block = self.oauth2()
+        return f"""
+[capabilities.credential]
+kind = "oauth2"
+[capabilities.credential.oauth2]
+authorize_url = "{block.authorize_url}"
+token_url = "{block.token_url}"
+client_id = "{block.client_id}"
+scopes = {json.dumps(list(block.scopes))}
+"""
+
     @property
     def refreshes(self) -> int:
         """How often a token was renewed, or was tried to."""
