@@ -66,15 +66,14 @@ class Terminal:
 
     def __init__(self, environment: dict[str, str], *words: str, size: tuple[int, int] = (60, 120)) -> None:
         self.screen = ""
-        self.seen = 0
         self.process, self.descriptor = pty.fork()
         if self.process == 0:
             termios.tcsetwinsize(0, size)
             os.execve(sys.executable, [sys.executable, "-m", "aileron_tui", *words], environment)
 
     def until(self, text: str = "") -> str:
-        """Reads until the text is on the screen after what was returned before, or to the end; returns what is new."""
-        seen, end = self.seen, time.monotonic() + 60
+        """Reads until the text is on the screen, or to the end; returns what is new."""
+        seen, end = len(self.screen), time.monotonic() + 60
         while time.monotonic() < end and not (text and text in self.screen[seen:]):
             if select.select([self.descriptor], [], [], 0.1)[0]:
                 try:
@@ -85,8 +84,7 @@ class Terminal:
                     break
                 self.screen += data.decode(errors="replace").replace("\r\n", "\n")
         assert text in self.screen[seen:], self.screen
-        self.seen = self.screen.index(text, seen) + len(text) if text else len(self.screen)
-        return self.screen[seen : self.seen]
+        return self.screen[seen:]
 
     def type(self, text: str) -> None:
         os.write(self.descriptor, text.encode())
@@ -98,7 +96,9 @@ class Terminal:
 
     def answer(self, key: str) -> str:
         """Waits for the question, and answers it; returns what was shown before it."""
-        shown = self.until("iew\n") + self.until("> ")
+        shown = self.until("iew\n")
+        if "> " not in shown.rpartition("iew\n")[2]:
+            shown += self.until("> ")
         self.type(key)
         return shown
 
