@@ -17,8 +17,7 @@ from typing import Any
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.open_store import open_reader
-from tests.accounts.oauth_server import OAuthServer, oauth_server
-from tests.accounts.test_sign_in import final_address
+from tests.accounts.oauth_server import OAuthServer, final_address, oauth_server
 from tests.packages.test_commands import PASSPHRASE, CommandHome, command_home
 from tests.sandbox import guests, packages
 
