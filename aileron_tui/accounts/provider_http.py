@@ -5,13 +5,13 @@ SignInError
 └── SignInAgain      the provider no longer accepts what is stored
 """
 
-import os
 import ssl
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.values import dataclass
+from aileron_tui.files.certificate_trust import BadAuthorities, certificate_trust
 from aileron_tui.sandbox.failure import CallRefused
 from aileron_tui.sandbox.network_grant import LOCALHOST, Url, ip_literal, read_url
 
@@ -119,16 +119,10 @@ async def _fetch(url: Url, form: str | None, seconds: float) -> ProviderReply:
 
 
 def _authorities() -> ssl.SSLContext:
-    """The system's authorities and those of certifi, or only those of SSL_CERT_FILE and SSL_CERT_DIR."""
-    import certifi  # noqa: PLC0415
-
     try:
-        context = ssl.create_default_context()
-        if not os.environ.get("SSL_CERT_FILE"):
-            context.load_verify_locations(certifi.where())
-    except (OSError, ssl.SSLError) as error:
-        raise SignInError("cannot load the certificate authorities", str(error), "Check SSL_CERT_FILE.") from None
-    return context
+        return certificate_trust().context()
+    except BadAuthorities as error:
+        raise SignInError(error.title, error.detail, error.hint) from None
 
 
 def _content_type(response: "httpx.Response") -> str:

@@ -2,7 +2,7 @@
 
     API Activity (6003)             everything about a request or a call: asked, decided, run, ended
     Application Lifecycle (6002)    the gate started or stopped
-    Entity Management (3004)        any change of keys, agents, rules, packages, publishers or the configuration
+    Entity Management (3004)        any other change: keys, agents, rules, packages, accounts, publishers, configuration
 
 Every event has one attestation of the profile `record_integrity`: its fingerprint is the SHA-256 of the event in
 canonical JSON (RFC 8785) without the fingerprint itself, and it names the fingerprint of the event before it. So the
@@ -200,9 +200,13 @@ def _details(entry: Entry, class_: int, record: HistoryRecord | None, version: s
 def _entity(entry: Entry) -> JsonObject:
     """The thing that was changed: its type, and its name or id."""
     body, type_ = entry.body, entry.kind.partition(".")[0]
-    rule = body.get("rule")
-    name = _text(body, "name") or _text(body, "authority") or _text(body, "id") or _text(body, "change")
-    entity: JsonObject = {"type": type_, "name": (_text(rule, "id") if isinstance(rule, dict) else name) or type_}
+    match body:
+        case {"rule": {"id": str() as name}} | {"binding": {"connector": str() as name}}:
+            pass
+        case _:
+            texts = (_text(body, each) for each in ("name", "authority", "id", "connector", "change"))
+            name = next(filter(None, texts), type_)
+    entity: JsonObject = {"type": type_, "name": name}
     if uid := _text(body, "fingerprint"):
         entity["uid"] = uid
     return entity

@@ -7,12 +7,16 @@ import secrets
 import ssl
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
 
 from aileron_tui.core.connector import OAuth2
 
@@ -42,6 +46,7 @@ class OAuthServer:
     interval: float = 0.01
     lifetime: int | None = 3600
     rotates: bool = True
+    client_id: str = "test-client"
     client_secret: str = ""
     codes: dict[str, _Grant] = field(default_factory=dict)
     access: dict[str, float] = field(default_factory=dict)
@@ -60,11 +65,24 @@ class OAuthServer:
         values: dict[str, Any] = {
             "authorize_url": f"{self.base}/authorize",
             "token_url": f"{self.base}/token",
-            "client_id": "test-client",
+            "client_id": self.client_id,
             "scopes": SCOPES,
             "client_secret": self.client_secret,
         }
         return OAuth2(**(values | changes))
+
+    def manifest_block(self) -> str:
+        """The same in TOML, as a connector's manifest has it."""
+        block = self.oauth2()
+        return f"""
+[capabilities.credential]
+kind = "oauth2"
+[capabilities.credential.oauth2]
+authorize_url = "{block.authorize_url}"
+token_url = "{block.token_url}"
+client_id = "{block.client_id}"
+scopes = {json.dumps(list(block.scopes))}
+"""
 
     @property
     def refreshes(self) -> int:
@@ -114,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         self.oauth.asked.append(parts.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        match parts.path:
+        match parts.path.removeprefix("/oauth2"):
             case "/authorize":
                 self._authorize(query)
             case "/.well-known/openid-configuration" if self.oauth.has_device:
@@ -167,7 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._json(200, {**table, "interval": self.oauth.interval})
 
     def _token(self, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
-        if form.get("client_id") != "test-client" or form.get("client_secret", "") != self.oauth.client_secret:
+        if form.get("client_id") != self.oauth.client_id or form.get("client_secret", "") != self.oauth.client_secret:
             return 401, {"error": "invalid_client"}
         match form.get("grant_type"):
             case "authorization_code":
@@ -269,3 +287,17 @@ def oauth_server(tls: ssl.SSLContext | None = None) -> Iterator[OAuthServer]:
             server.shutdown()
         thread.join()
         server.server_close()
+
+
+def final_address(address: str) -> str:
+    """Where the browser of a person ends who signs in at this address."""
+
+    class Stay(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *args: Any) -> None:
+            return None
+
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), Stay)
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        opener.open(address, timeout=20)
+    with caught.value as reply:
+        return str(reply.headers["Location"])

@@ -99,18 +99,8 @@ class Bench:
     def run(self, method: str = "GET", secrets: AccountSecrets | None = None) -> Execution:
         """Runs a connector that calls the provider's API with its account."""
         host = self.server.base.removeprefix("http://")
-        block = self.server.oauth2()
-        credential = f"""
-[capabilities.credential]
-kind = "oauth2"
-[capabilities.credential.oauth2]
-authorize_url = "{block.authorize_url}"
-token_url = "{block.token_url}"
-client_id = "{block.client_id}"
-scopes = {json.dumps(list(SCOPES))}
-"""
         wasm = guests.http_guest({"method": method, "url": f"{self.server.base}/api", "credential": "oauth2"})
-        package = packages.package(wasm, (host,), credential)
+        package = packages.package(wasm, (host,), self.server.manifest_block())
         settings = SandboxSettings(
             self.data / "cache",
             Credentials(accounts=secrets or self.secrets),

@@ -17,8 +17,7 @@ from typing import Any
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.open_store import open_reader
-from tests.accounts.oauth_server import SCOPES, OAuthServer, oauth_server
-from tests.accounts.test_sign_in import final_address
+from tests.accounts.oauth_server import OAuthServer, final_address, oauth_server
 from tests.packages.test_commands import PASSPHRASE, CommandHome, command_home
 from tests.sandbox import guests, packages
 
@@ -51,18 +50,8 @@ Reads the mail.
 
 def write_bundle(folder: Path, server: OAuthServer) -> None:
     """A connector that returns all that the API answers, which repeats the token, and an action without a gate."""
-    block = server.oauth2()
-    credential = f"""
-[capabilities.credential]
-kind = "oauth2"
-[capabilities.credential.oauth2]
-authorize_url = "{block.authorize_url}"
-token_url = "{block.token_url}"
-client_id = "{block.client_id}"
-scopes = {json.dumps(list(SCOPES))}
-"""
     wasm = guests.http_guest({"url": f"{server.base}/api", "credential": "oauth2"})
-    package = packages.package(wasm, (server.base.removeprefix("http://"),), credential)
+    package = packages.package(wasm, (server.base.removeprefix("http://"),), server.manifest_block())
     connector = folder / "connectors" / "mail"
     connector.mkdir(parents=True)
     (connector / "connector.wasm").write_bytes(package.wasm)

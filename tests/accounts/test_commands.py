@@ -88,8 +88,7 @@ def test_an_api_key_is_bound_replaced_listed_and_unbound(home: CommandHome) -> N
     (row,) = home.json("bindings")["bindings"]
     assert (row["connector"], row["kind"], row["state"]) == (FILES, "api_key", "locked")
     end = home.terminal("unbind", "files")
-    end.until("use the provider's own page.")
-    end.until("[y/N] ")
+    assert "use the provider's own page." in end.until("[y/N] ")
     end.type("y\n")
     passphrase(end)
     assert end.end() == OK

@@ -19,7 +19,7 @@ from aileron_tui.accounts.oauth_tokens import TokenDocument, renewed
 from aileron_tui.accounts.provider_http import SignInAgain, SignInCancelled, SignInError, fetch
 from aileron_tui.accounts.sign_in import How, sign_in
 from aileron_tui.accounts.sign_in_answer import NotThisSignIn, new_attempt
-from tests.accounts.oauth_server import SCOPES, OAuthServer, oauth_server
+from tests.accounts.oauth_server import SCOPES, OAuthServer, final_address, oauth_server
 from tests.packages.https_server import make_authority
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -73,20 +73,6 @@ def get(url: str, **headers: str) -> tuple[int, str]:
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()
-
-
-def final_address(address: str) -> str:
-    """Where the browser of a person ends who signs in at this address."""
-
-    class Stay(urllib.request.HTTPRedirectHandler):
-        def redirect_request(self, *args: Any) -> None:
-            return None
-
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), Stay)
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        opener.open(address, timeout=20)
-    with caught.value as reply:
-        return str(reply.headers["Location"])
 
 
 def signed_in(server: OAuthServer, person: Person, how: How = "browser", **changes: Any) -> TokenDocument:

@@ -242,12 +242,11 @@ def test_the_account_is_read_back_shown_and_part_of_the_digest() -> None:
     old = replace(work, version=4).fields()
     with pytest.raises(JsonError, match="missing or unknown"):
         read_prompt(old)
-    odd: tuple[Json, ...] = (7, ["work"], {"a": 1})
-    for bad in odd:
-        fields = copy.deepcopy(work.fields())
-        fields["connector"]["account"] = bad  # type: ignore[index,call-overload]
+    for bad in (7, ["work"], {"a": 1}):
+        twin: Any = copy.deepcopy(work.fields())
+        twin["connector"]["account"] = bad
         with pytest.raises(JsonError):
-            read_prompt(fields)
+            read_prompt(twin)
 
 
 def test_a_newer_prompt_is_refused_with_advice() -> None:

@@ -37,6 +37,7 @@ from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.public_key import PublicKey
 from aileron_tui.surface import package_changes
 from aileron_tui.surface.publisher_changes import trust_publisher
+from tests.accounts.oauth_server import final_address, oauth_server
 from tests.compiled import shared_cache
 from tests.packages.https_server import HttpsServer, https_server, make_authority
 from tests.packages.made_packages import (
@@ -66,15 +67,14 @@ class Terminal:
 
     def __init__(self, environment: dict[str, str], *words: str, size: tuple[int, int] = (60, 120)) -> None:
         self.screen = ""
-        self.seen = 0
         self.process, self.descriptor = pty.fork()
         if self.process == 0:
             termios.tcsetwinsize(0, size)
             os.execve(sys.executable, [sys.executable, "-m", "aileron_tui", *words], environment)
 
     def until(self, text: str = "") -> str:
-        """Reads until the text is on the screen after what was returned before, or to the end; returns what is new."""
-        seen, end = self.seen, time.monotonic() + 60
+        """Reads until the text is on the screen, or to the end; returns what is new."""
+        seen, end = len(self.screen), time.monotonic() + 60
         while time.monotonic() < end and not (text and text in self.screen[seen:]):
             if select.select([self.descriptor], [], [], 0.1)[0]:
                 try:
@@ -85,8 +85,7 @@ class Terminal:
                     break
                 self.screen += data.decode(errors="replace").replace("\r\n", "\n")
         assert text in self.screen[seen:], self.screen
-        self.seen = self.screen.index(text, seen) + len(text) if text else len(self.screen)
-        return self.screen[seen : self.seen]
+        return self.screen[seen:]
 
     def type(self, text: str) -> None:
         os.write(self.descriptor, text.encode())
@@ -98,7 +97,9 @@ class Terminal:
 
     def answer(self, key: str) -> str:
         """Waits for the question, and answers it; returns what was shown before it."""
-        shown = self.until("iew\n") + self.until("> ")
+        shown = self.until("iew\n")
+        if "> " not in shown.rpartition("iew\n")[2]:
+            shown += self.until("> ")
         self.type(key)
         return shown
 
@@ -178,16 +179,20 @@ def wait_for_actions(home: CommandHome, wanted: set[str]) -> None:
     raise AssertionError(reply.text)
 
 
-def test_add_run_update_decline_accept_and_remove(tmp_path: Path, compiled: Path) -> None:
+def test_add_bind_run_update_decline_accept_unbind_and_remove(tmp_path: Path, compiled: Path) -> None:
     authority = make_authority(tmp_path / "authority")
     with (
         command_home(tmp_path / "home") as home,
         SampleService() as service,
+        oauth_server() as provider,
         https_server(authority) as server,
         (tmp_path / "gate.log").open("w") as log,
     ):
         shutil.copytree(compiled, home.folder / "cache")
-        made_from = MadeFrom(service=f"127.0.0.1:{service.port}")
+        (home.folder / "config.toml").unlink()  # the account is the only credential
+        home.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+        provider.client_id, provider.answer = "aileron-samples", {"access_token": MAIL_CREDENTIAL}
+        made_from = MadeFrom(service=f"127.0.0.1:{service.port}", sign_in=provider.base)
         for version in (FIRST, SECOND):
             server.files.update(made_release(version, made_from).files())
         home.server = server
@@ -213,7 +218,6 @@ def _follow(home: CommandHome, service: SampleService) -> None:
         home.address(FIRST),
         f"Publisher signed by {AUTHORITY}, which you trust",
         f"127.0.0.1:{service.port}",
-        f"! The credential that you set up for {AUTHORITY} would go to 127.0.0.1:{service.port}.",
         "mail.send",
         "Actions that ask you first (2)",
         "! Actions that run WITHOUT asking you (2)",
@@ -222,7 +226,9 @@ def _follow(home: CommandHome, service: SampleService) -> None:
         assert words in shown
     assert add.end() == OK
     assert PASSPHRASE not in add.screen
+    assert f"aileron-tui bind {AUTHORITY}" in add.screen
     wait_for_actions(home, set(ACTIONS))
+    _bind(home, "Scope     mail.compose", "Scope     mail.send")
     listed = home.command("run", "list-drafts")
     assert "r-12345" in listed.stdout
     sent = _asked(home, "send-draft", "draft_id=r-12345")
@@ -255,7 +261,10 @@ def _follow(home: CommandHome, service: SampleService) -> None:
     update.approve()
     assert update.end() == OK
     wait_for_actions(home, {*ACTIONS, NEW_ACTION})
-    assert wait_for_prompts(home, waiting) == ["the manifests were reloaded, so the prompt was made again"]
+    assert wait_for_prompts(home, waiting)[0] == "the manifests were reloaded, so the prompt was made again"
+    (bound,) = home.json("bindings")["bindings"]
+    assert bound["state"] == "sign in again", "the new version asks for a scope that nobody agreed to"
+    _bind(home, f"Scope     {NEW_SCOPE}", "! Replaces")
 
     notes = built_repository(home.folder / "notes")
     assert home.command("pin", str(notes)).returncode == OK
@@ -270,6 +279,17 @@ def _follow(home: CommandHome, service: SampleService) -> None:
     remove.type(f"{PASSPHRASE}\n")
     assert remove.end() == OK
     assert [package["name"] for package in home.json("installed")["packages"]] == ["local://dev/notes"]
+    again = home.terminal("add", home.address(FIRST))
+    shown = again.answer("d")
+    assert f"! The credential that you set up for {AUTHORITY} would go to 127.0.0.1:{service.port}." in shown
+    assert again.end() == DENIED
+    unbind = home.terminal("unbind", AUTHORITY)
+    unbind.until("[y/N] ")
+    unbind.type("y\n")
+    unbind.until("Passphrase of default: ")
+    unbind.type(f"{PASSPHRASE}\n")
+    assert unbind.end() == OK
+    assert home.json("bindings")["bindings"] == []
     wait_for_actions(home, {"get-note", "publish-note"})
     changes = home.json("installed", "--history")["changes"]
     assert [(change["change"], change["packages"][0]["version"]) for change in changes] == [
@@ -278,6 +298,7 @@ def _follow(home: CommandHome, service: SampleService) -> None:
         ("approved", SECOND),
         ("approved", "0.1.0"),
         ("removed", SECOND),
+        ("declined", FIRST),
     ]
     assert "good: " in home.command("history", "verify").stdout
     assert len(service.sent) == 1
@@ -292,14 +313,17 @@ def _follow(home: CommandHome, service: SampleService) -> None:
     assert steps == [
         EntryKind.KEY_ENROLLED,
         EntryKind.PACKAGE_ADDED,
+        EntryKind.BINDING_MADE,
         EntryKind.EXECUTED,  # list-drafts, which asks nobody
         EntryKind.DECIDED,
         EntryKind.EXECUTED,
         EntryKind.PACKAGE_DECLINED,
         EntryKind.PACKAGE_ADDED,
+        EntryKind.BINDING_MADE,
         EntryKind.PACKAGE_ADDED,
         EntryKind.PACKAGE_REMOVED,
-        EntryKind.WITHDRAWN,
+        EntryKind.PACKAGE_DECLINED,
+        EntryKind.BINDING_ENDED,
     ]
 
 
@@ -308,10 +332,24 @@ _STEPS = {
     EntryKind.PACKAGE_ADDED,
     EntryKind.PACKAGE_DECLINED,
     EntryKind.PACKAGE_REMOVED,
+    EntryKind.BINDING_MADE,
+    EntryKind.BINDING_ENDED,
     EntryKind.DECIDED,
     EntryKind.EXECUTED,
-    EntryKind.WITHDRAWN,
 }
+
+
+def _bind(home: CommandHome, *rows: str) -> None:
+    """Signs in to the account of the connector, as a person without a browser on this machine does."""
+    bind = home.terminal("bind", AUTHORITY, "--paste", size=(60, 200))
+    shown = bind.answer("a")
+    for row in (*rows, f"Publisher signed by {AUTHORITY}"):
+        assert row in shown
+    bind.until("Passphrase of default: ")
+    bind.type(f"{PASSPHRASE}\n")
+    address = next(line for line in bind.until("Address or code:").splitlines() if line.startswith("http://"))
+    bind.type(f"{final_address(address)}\n")
+    assert bind.end() == OK, bind.screen
 
 
 def _asked(home: CommandHome, action: str, arg: str) -> str:
