@@ -142,7 +142,7 @@ class AccountSecrets:
         return binding
 
     def _why_not(self, connector: Connector, binding: Binding) -> str:
-        return outdated(binding, connector_grant(connector, "", "").credential) or self._ended.get(binding.id, "")
+        return outdated(binding, connector_grant(connector, "", "")) or self._ended.get(binding.id, "")
 
     def _read(self, binding: Binding) -> TokenDocument:
         if kept := self._unsaved.get(binding.id):

@@ -41,7 +41,7 @@ def binding_state(
     if connector is None:
         unbind = f"Install it, or run `aileron-tui unbind {binding.connector} --account {binding.account}`."
         return BindingState(StateName.UNUSED, "the connector is not installed", unbind)
-    if why := outdated(binding, connector.credential):
+    if why := outdated(binding, connector):
         if connector.credential is None:
             unbind = f"Run `aileron-tui unbind {binding.connector} --account {binding.account}`."
             return BindingState(StateName.UNUSED, why, unbind)

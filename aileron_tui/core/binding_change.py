@@ -20,7 +20,7 @@ from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_object
 from aileron_tui.core.manifest_names import fqn_fault
-from aileron_tui.core.package_grant import CredentialGrant
+from aileron_tui.core.package_grant import ConnectorGrant
 from aileron_tui.core.signed_change import check_place, object_of, read_signed_entry, text_of, time_objection
 from aileron_tui.core.values import dataclass
 
@@ -42,7 +42,7 @@ _LIMITS: Final = JsonLimits(size=LARGEST, depth=4, count=2000)
 _ID: Final = re.compile(r"bnd-[0-9a-f]{32}", re.ASCII)
 _ACCOUNT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}", re.ASCII)
 _TEXTS: Final = ("id", "connector", "kind", "account", "client_id", "store", "region", "access_key_id", "replaces")
-_LISTS: Final = ("scopes", "addresses")
+_LISTS: Final = ("scopes", "addresses", "hosts")
 _CHANGE: Final = ("change", "head", "time")
 _DECLINED: Final = ("connector", "account", "kind")
 
@@ -51,8 +51,9 @@ _DECLINED: Final = ("connector", "account", "kind")
 class Binding:
     """The account that a connector uses. `id` also names the secret in its `store`.
 
-    `scopes` and `addresses`, those of the sign-in, are what the connector asked for then. `client_id` is only for
-    oauth2, `region` and `access_key_id` only for AWS. `replaces` is the id of the binding of the same account before.
+    `scopes`, `addresses`, those of the sign-in, and `hosts`, to which the secret is sent, are what the connector asked
+    for then. `client_id` is only for oauth2, `region` and `access_key_id` only for AWS. `replaces` is the id of the
+    binding of the same account before.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Binding:
     region: str = ""
     access_key_id: str = ""
     replaces: str = ""
+    hosts: tuple[str, ...] = ()
 
     def fields(self) -> JsonObject:
         """The binding as JSON."""
@@ -186,14 +188,17 @@ def apply_change(current: dict[tuple[str, str], Binding], change: BindingChange)
         current.pop(place, None)
 
 
-def outdated(binding: Binding, asked: CredentialGrant | None) -> str:
+def outdated(binding: Binding, connector: ConnectorGrant) -> str:
     """Why a binding does not count for what its connector asks for now, in words, or "" if it counts."""
+    asked = connector.credential
     if asked is None:
         return "the connector no longer uses an account"
     if asked.kind != binding.kind:
         return f"the connector now uses another kind of account: {asked.kind}"
     if more := [scope for scope in asked.scopes if scope not in binding.scopes]:
         return f"the connector now asks for more: {', '.join(more)}"
+    if others := [host for host in connector.hosts if host not in binding.hosts]:
+        return f"the secret would now be sent to {', '.join(others)} too"
     return "" if asked.addresses == binding.addresses else "the connector now signs in at another address"
 
 
@@ -205,8 +210,8 @@ def _binding(value: Json, path: str) -> Binding:
     _check_names(texts["connector"], texts["account"], texts["kind"], path)
     if texts["store"] not in STORES:
         raise JsonError("not a place for secrets", f"{path}.store")
-    scopes, addresses = (_strings(fields[name], f"{path}.{name}") for name in _LISTS)
-    return Binding(scopes=scopes, addresses=addresses, **texts)
+    lists = {name: _strings(fields[name], f"{path}.{name}") for name in _LISTS}
+    return Binding(**texts, **lists)
 
 
 def _check_names(connector: str, account: str, kind: str, path: str) -> None:

@@ -32,7 +32,7 @@ MakeChange: TypeAlias = Callable[[str, str], BindingChange]
 """Makes a change for a head of the ledger and a time."""
 
 _RULES: Final = ChangeRules(
-    "accounts", LARGEST, "The connector asks for too many scopes.", BindingFault, check_binding_signature
+    "accounts", LARGEST, "The connector asks for too many scopes or hosts.", BindingFault, check_binding_signature
 )
 
 

@@ -61,6 +61,7 @@ class Bench:
             SCOPES,
             (self.server.oauth2().authorize_url, self.server.oauth2().token_url),
             "test-client",
+            hosts=(self.server.base.removeprefix("http://"),),
         )
         tokens = self.server.tokens(list(SCOPES))
         document: JsonObject = {
@@ -156,6 +157,17 @@ def test_a_binding_that_was_made_for_less_must_be_made_again(bench: Bench) -> No
     kind, reason = bench.refusal()
     assert kind == FailureKind.BINDING_REQUIRED
     assert f"run `aileron-tui bind {NAME} --account default`" in reason
+
+
+def test_a_secret_goes_only_to_the_hosts_that_were_agreed_to(bench: Bench) -> None:
+    """A folder of manifests can change without any consent, so the binding names the hosts."""
+    binding = bench.bind()
+    bench.secrets.note(known(replace(binding, hosts=("mail.example.com:443",))))
+    done = bench.run()
+    assert done.failure
+    assert done.failure.kind == FailureKind.BINDING_REQUIRED
+    assert f"would now be sent to {binding.hosts[0]} too" in done.failure.reason
+    assert "/api" not in bench.server.asked
 
 
 def test_what_is_not_bound_or_was_ended_is_refused(bench: Bench) -> None:

@@ -35,11 +35,14 @@ def test_a_preview_uses_the_account_or_names_the_command(
             data, stores = home.folder / "data", SecretStores(home.folder / "data")
             manifest = manifests / "connectors" / "mail" / "manifest.toml"
             connector = read_connector(manifest.read_bytes(), "manifest.toml").value
-            asked = connector_grant(connector, "", "").credential if connector else None
+            granted = connector_grant(connector, "", "") if connector else None
+            asked = granted.credential if granted else None
+            assert granted
             assert asked
             with key_store.unlock(home.folder / "keys", "default", bytearray(PASSPHRASE.encode())) as key:
                 stores.vault.create_or_open([key])
-                binding = Binding(new_binding_id(), MAIL, "oauth2", account, asked.scopes, asked.addresses, "client")
+                about = (asked.scopes, asked.addresses, "client")
+                binding = Binding(new_binding_id(), MAIL, "oauth2", account, *about, hosts=granted.hosts)
                 document = SecretDocument({"kind": "oauth2", "access_token": MAIL_CREDENTIAL, "expires_at": None})
                 binding_changes.bind(data / "ledger.db", stores, binding, document, key)
         terminal = home.terminal(*words, size=(60, 160))

@@ -47,7 +47,9 @@ def bind(home: Path, operator: UnlockedKey, connector: str, account: str, **fiel
     asked = used.grant.credential if used else None
     scopes, addresses = (asked.scopes, asked.addresses) if asked else ((), ())
     kind = asked.kind if asked else "api_key"
-    binding = Binding(new_binding_id(), connector, kind, account, scopes, addresses)
+    binding = Binding(
+        new_binding_id(), connector, kind, account, scopes, addresses, hosts=used.grant.hosts if used else ()
+    )
     document = SecretDocument({"kind": kind, **fields})  # type: ignore[dict-item]  # any JSON
     assert binding_changes.bind(home / "data" / "ledger.db", stores, binding, document, operator) == []
     return binding

@@ -39,7 +39,7 @@ class AccountGate:
         manifest = env.manifests / "connectors" / "mail" / "manifest.toml"
         connector = read_connector(manifest.read_bytes(), "manifest.toml").value
         assert connector
-        self.asked = connector_grant(connector, "", "").credential
+        self.granted = connector_grant(connector, "", "")
 
     @asynccontextmanager
     async def gate(self, *, unlocked: bool = True) -> Any:
@@ -57,10 +57,10 @@ class AccountGate:
 
     def bind(self, account: str = "default", token: str = MAIL_CREDENTIAL) -> Binding:
         """Signs in to an account, as `bind` does, beside the running gate."""
-        assert self.asked
-        binding = Binding(
-            new_binding_id(), MAIL, "oauth2", account, self.asked.scopes, self.asked.addresses, "aileron-samples"
-        )
+        asked = self.granted.credential
+        assert asked
+        about = (asked.scopes, asked.addresses, "aileron-samples")
+        binding = Binding(new_binding_id(), MAIL, "oauth2", account, *about, hosts=self.granted.hosts)
         document = SecretDocument({"kind": "oauth2", "access_token": token, "refresh_token": "", "expires_at": None})
         binding_changes.bind(self.env.data / LEDGER_FILE, self.stores, binding, document, self.env.key)
         return binding

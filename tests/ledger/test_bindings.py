@@ -21,7 +21,7 @@ from aileron_tui.core.binding_change import (
 from aileron_tui.core.entry_chain import Damage
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError, JsonObject, canonical
-from aileron_tui.core.package_grant import CredentialGrant
+from aileron_tui.core.package_grant import ConnectorGrant, CredentialGrant
 from aileron_tui.core.times import timestamp
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.sqlite.reader import SqliteReader, WatchingReader
@@ -32,7 +32,8 @@ from tests.ledger.scenes import START, Scene, age_index, check
 
 MAIL = "github://acme/mail"
 ADDRESSES = ("https://accounts.example.com/auth", "https://accounts.example.com/token")
-FIRST = Binding(new_binding_id(), MAIL, "oauth2", "work", ("mail.send",), ADDRESSES, "client-1", "file")
+HOSTS = ("mail.example.com:443",)
+FIRST = Binding(new_binding_id(), MAIL, "oauth2", "work", ("mail.send",), ADDRESSES, "client-1", "file", hosts=HOSTS)
 SECOND = replace(FIRST, id=new_binding_id(), replaces=FIRST.id, store="keyring")
 HOME = replace(FIRST, id=new_binding_id(), account="home")
 ASKED = CredentialGrant("oauth2", ("mail.send",), ADDRESSES)
@@ -224,7 +225,22 @@ def test_what_a_key_approved_before_it_was_revoked_stays_and_says_so(scene: Scen
     ],
 )
 def test_a_binding_counts_only_for_what_was_agreed_to(asked: CredentialGrant | None, why: str) -> None:
-    found = outdated(FIRST, asked)
+    found = outdated(FIRST, ConnectorGrant(MAIL, "1.0.0", "", "", HOSTS, asked))
+    assert why in found
+    assert bool(found) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "why"),
+    [
+        (HOSTS, ""),
+        ((), ""),
+        ((*HOSTS, "evil.example:443"), "sent to evil.example:443 too"),
+        (("mail.example.com:8443",), "sent to mail.example.com:8443 too"),
+    ],
+)
+def test_a_binding_counts_only_for_the_hosts_that_were_agreed_to(hosts: tuple[str, ...], why: str) -> None:
+    found = outdated(FIRST, ConnectorGrant(MAIL, "2.0.0", "", "", hosts, ASKED))
     assert why in found
     assert bool(found) == bool(why)
 

@@ -131,6 +131,7 @@ def _proposed(options: argparse.Namespace, used: ConnectorInUse, stores: SecretS
         region,
         access_key,
         known.binding.id if known else "",
+        used.grant.hosts,
     )
     return ProposedBinding(binding, used, place, known)
 
