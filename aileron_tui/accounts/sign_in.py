@@ -4,7 +4,6 @@ Nothing is stored here. Whatever goes wrong, what was stored before stays as it 
 """
 
 import threading
-import webbrowser
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -47,7 +46,7 @@ def sign_in(  # noqa: PLR0913  # how it is done, and who does it
     how: How,
     ui: SignInUI,
     *,
-    open_browser: Callable[[str], object] = webbrowser.open,
+    open_browser: Callable[[str], object],
     seconds: float = BROWSER_SECONDS,
 ) -> TokenDocument:
     """Signs in, and returns the document with the tokens that is to be stored; raises SignInError."""
@@ -74,7 +73,7 @@ def _browse(
 
         def begin() -> None:
             ui.show_address(attempt.address)
-            # A browser that does not return must not keep us from listening. The address has no secret in it.
+            # A browser that does not return must not keep us from listening.
             threading.Thread(target=open_browser, args=(attempt.address,), daemon=True).start()
 
         code = LoopbackListener(attempt, opened, ui.report).wait(seconds, ui.cancelled, begin)

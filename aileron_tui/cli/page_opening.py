@@ -1,7 +1,7 @@
-"""Opens the page in the system's browser, without its code in the arguments of any process.
+"""Opens the page, or a sign-in, in the system's browser, without its code in the arguments of any process.
 
 Other users, and programs of this user, can see the arguments of a process. So the browser is given the name of a
-private file, which leads it to the page. The file is removed when its code has expired.
+private file, which leads it there. The file is removed when its code has expired, or the sign-in has ended.
 
 While no gate runs, another program can listen on its port, and leave a service worker or a cached copy in the browser
 that would be shown in place of the page. So the file first has the browser forget what it keeps for the page.
@@ -14,14 +14,14 @@ import secrets
 import sys
 import time
 import webbrowser
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
 from aileron_tui.files.paths import paths
-from aileron_tui.files.private_files import private_folder, write_private
+from aileron_tui.files.private_files import PrivateFileError, private_folder, write_private
 
 CODE_SECONDS: Final = 30
 
@@ -42,6 +42,21 @@ image.onload = () => location.replace(url);
 image.onerror = () => {{ document.querySelector("p").textContent = "The gate did not answer. Try again."; }};
 image.src = clear;
 </script>
+</body>
+</html>
+"""
+
+
+_SIGN_IN_FILE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<title>Signing in</title>
+</head>
+<body data-url="{url}">
+<p><a href="{url}">Sign in</a></p>
+<script>location.replace(document.body.dataset.url);</script>
 </body>
 </html>
 """
@@ -77,6 +92,27 @@ def open_in_browser(
     finally:
         file.unlink(missing_ok=True)
     return True
+
+
+@contextmanager
+def sign_in_opener(opens: Callable[[str], bool] = webbrowser.open) -> Iterator[Callable[[str], None]]:
+    """What opens the address of a sign-in through a private file, which is removed at the end of the block.
+
+    With the state in that address, a program of another user could answer the sign-in with an account of its own.
+    """
+    folder = private_folder(paths().data / "page")
+    _remove_left_over(folder)
+    file = folder / f"open-{secrets.token_hex(8)}.html"
+
+    def open_address(address: str) -> None:
+        with suppress(PrivateFileError):  # the address is also shown
+            write_private(file, _SIGN_IN_FILE.format(url=html.escape(address)).encode())
+            opens(file.as_uri())
+
+    try:
+        yield open_address
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def _clear_url(url: str) -> str:

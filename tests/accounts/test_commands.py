@@ -240,15 +240,29 @@ def test_signing_in_with_a_pasted_address(home: CommandHome, tmp_path: Path) -> 
     )
 
 
+_BROWSER = """
+import html, pathlib, re, sys, urllib.request
+pathlib.Path(sys.argv[0]).with_name("arguments").write_text(sys.argv[1])  # what other users of this machine can read
+address = sys.argv[1]
+if address.startswith("file:"):
+    page = urllib.request.urlopen(address).read().decode()
+    address = html.unescape(re.search('data-url="([^"]*)"', page)[1])
+urllib.request.urlopen(address).read()
+"""
+
+
 def test_signing_in_with_a_browser(home: CommandHome, tmp_path: Path) -> None:
     browser = tmp_path / "browser.py"
-    browser.write_text("import sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n")
+    browser.write_text(_BROWSER)
     home.environment["BROWSER"] = f"{sys.executable} {browser} %s"
     with oauth_bundle(tmp_path / "oauth") as server:
         terminal = home.terminal("bind", "files", "--manifests", str(tmp_path / "oauth"), "--account", "work")
         terminal.answer("a")
         passphrase(terminal)
         check_tokens(home, terminal, server)
+    arguments = browser.with_name("arguments").read_text()
+    assert arguments.startswith("file://")
+    assert not list((home.folder / "data" / "page").iterdir())
 
 
 def test_what_is_wrong_is_said_before_anything_is_asked(home: CommandHome) -> None:

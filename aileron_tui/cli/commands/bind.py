@@ -165,13 +165,15 @@ def _secret(options: argparse.Namespace, proposed: ProposedBinding) -> SecretDoc
     binding, credential = proposed.binding, proposed.used.connector.credential
     if credential and credential.oauth2:
         from aileron_tui.accounts.sign_in import How, sign_in  # noqa: PLC0415  # loads an HTTP client
-        from aileron_tui.cli.page_opening import has_browser  # noqa: PLC0415
+        from aileron_tui.cli.page_opening import has_browser, sign_in_opener  # noqa: PLC0415
 
         if not (options.paste or options.device or has_browser()):
             write(sys.stderr, "There is no browser here, so the address has to be pasted.")
             options.paste = True
         how: How = "paste" if options.paste else "device" if options.device else "browser"
-        return SecretDocument(sign_in(credential.oauth2, binding.scopes, how, account_input.TerminalSignIn()))
+        ui = account_input.TerminalSignIn()
+        with sign_in_opener() as opener:
+            return SecretDocument(sign_in(credential.oauth2, binding.scopes, how, ui, open_browser=opener))
     if options.paste or options.device:
         write(sys.stderr, f"note: this is an account of the kind {binding.kind}, so nobody signs in with a browser")
     if binding.kind == "aws_sigv4":
