@@ -121,7 +121,7 @@ class AccountSecrets:
         """The credential of an account, with a token that is valid for a while; raises CallRefused."""
         binding = self._binding(connector, account)
         document = self._read(binding)
-        if binding.kind == "oauth2" and self._expires_soon(document):
+        if binding.kind == "oauth2" and (self._expires_soon(document) or binding.id in self._unsaved):
             document = self._renewed_early(connector, binding, document, seconds)
         return _credential(binding, document)
 
@@ -169,9 +169,12 @@ class AccountSecrets:
     def _renewed_early(
         self, connector: Connector, binding: Binding, document: TokenDocument, seconds: float
     ) -> TokenDocument:
-        """Renews a token that expires soon. If that is not possible now, it is used while it is valid."""
+        """Renews a token that expires soon, or stores one that could not be stored.
+
+        If that is not possible now, it is used while it is valid.
+        """
         expires_at = document.get("expires_at")
-        valid = isinstance(expires_at, int) and self._now() < expires_at
+        valid = not isinstance(expires_at, int) or self._now() < expires_at
         if valid and not document.get("refresh_token"):
             return document
         try:
@@ -184,13 +187,17 @@ class AccountSecrets:
 
     def _renew(self, connector: Connector, binding: Binding, refused: str, seconds: float) -> TokenDocument:
         """Waits for the renewal of an account, which is begun unless it runs already; raises CallRefused."""
+        name = connector.name
         with self._guard:
             future = self._renewals.get(binding.id)
             if future is None:
-                future = self._renewals[binding.id] = Future()
+                future = Future()
                 work = (connector, binding, refused, future)
-                threading.Thread(target=self._run_renewal, args=work, name="token-renewal").start()
-        name = connector.name
+                try:
+                    threading.Thread(target=self._run_renewal, args=work, name="token-renewal").start()
+                except RuntimeError:  # the system allows no more threads
+                    raise CallRefused(credential_failure(name, "cannot renew its token now")) from None
+                self._renewals[binding.id] = future
         try:
             return future.result(max(seconds, 0))
         except (NotDone, TimeoutError):
@@ -219,6 +226,8 @@ class AccountSecrets:
         """Renews an account, unless another process has done so meanwhile. Only inside the lock."""
         document = self._read(binding)
         if document.get("access_token") != refused and not self._expires_soon(document):
+            if binding.id in self._unsaved:
+                self._store(binding, document)
             return document
         oauth2 = connector.credential.oauth2 if connector.credential else None
         if oauth2 is None:

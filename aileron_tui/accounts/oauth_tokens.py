@@ -72,13 +72,16 @@ def post_grant(oauth2: OAuth2, grant: str, seconds: float, **fields: str) -> tup
 def read_tokens(reply: ProviderReply, oauth2: OAuth2, scopes: Sequence[str], masks: SecretMasks) -> TokenDocument:
     """Reads an answer of the token endpoint; raises SignInError for all that is not a usable token."""
     table = reply.table()
+    for name in ("access_token", "refresh_token"):
+        if isinstance(token := table.get(name), str):
+            masks.add(token)
     if table.get("error") is not None:
         raise provider_error(table, masks)
     if reply.status != 200:
         raise reply.unexpected(f"{reply.url.host_port} answered {reply.status}")
     kind = table.get("token_type")
     if not isinstance(kind, str) or kind.lower() not in _BEARER:
-        named = f'of the type "{short(kind, 40)}"' if isinstance(kind, str) else "without a type"
+        named = f'of the type "{short(masks.mask_text(kind), 40)}"' if isinstance(kind, str) else "without a type"
         raise SignInError(f"{reply.url.host_port} sent a token {named}", "only bearer tokens can be used")
     access_token = _token(table, "access_token", reply)
     if not access_token:
@@ -91,7 +94,7 @@ def read_tokens(reply: ProviderReply, oauth2: OAuth2, scopes: Sequence[str], mas
         "token_type": "Bearer",
         "client_id": oauth2.client_id,
         "token_url": oauth2.token_url,
-        "scopes": list(_granted(table.get("scope"), scopes, reply)),
+        "scopes": list(_granted(table.get("scope"), scopes, reply, masks)),
     }
 
 
@@ -135,7 +138,7 @@ def _expiry(value: object, reply: ProviderReply) -> int | None:
     return int(time.time() + min(seconds, _LONGEST_LIFETIME))
 
 
-def _granted(value: object, asked: Sequence[str], reply: ProviderReply) -> tuple[str, ...]:
+def _granted(value: object, asked: Sequence[str], reply: ProviderReply, masks: SecretMasks) -> tuple[str, ...]:
     """The scopes that were granted: those that were asked for unless the provider names fewer. More are refused."""
     if value is None or value == "":
         return tuple(asked)
@@ -146,7 +149,7 @@ def _granted(value: object, asked: Sequence[str], reply: ProviderReply) -> tuple
     granted = tuple(dict.fromkeys(names))
     more = [scope for scope in granted if scope not in asked]
     if more:
-        why = f"{short(', '.join(more), _SHOWN)} was not asked for"
+        why = f"{short(masks.mask_text(', '.join(more)), _SHOWN)} was not asked for"
         hint = "Remove the access that this program was given before at the provider, and sign in again."
         raise SignInError(f"{reply.url.host_port} granted more than was asked for", why, hint)
     return granted

@@ -210,8 +210,8 @@ def _binding(value: Json, path: str) -> Binding:
     _check_names(texts["connector"], texts["account"], texts["kind"], path)
     if texts["store"] not in STORES:
         raise JsonError("not a place for secrets", f"{path}.store")
-    lists = {name: _strings(fields[name], f"{path}.{name}") for name in _LISTS}
-    return Binding(**texts, **lists)
+    scopes, addresses, hosts = (_strings(fields[name], f"{path}.{name}") for name in _LISTS)
+    return Binding(scopes=scopes, addresses=addresses, hosts=hosts, **texts)
 
 
 def _check_names(connector: str, account: str, kind: str, path: str) -> None:

@@ -354,6 +354,38 @@ def test_a_new_token_that_cannot_be_stored_is_kept_in_memory_and_said(
     assert bench.stored(binding)["access_token"] == bench.token()
 
 
+def test_a_new_token_is_stored_as_soon_as_there_is_space_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gate that stops before the next renewal must not take the only token for renewing with it."""
+    binding = bench.bind(expires_at=int(time.time()) + 5)
+    bench.secrets.note(known(binding))
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreFault("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.stores.vault, "write", full)
+        token = bench.token()
+        assert bench.token() == token
+    assert bench.stored(binding)["access_token"] != token
+    assert bench.token() == token
+    assert bench.stored(binding)["access_token"] == token
+    assert bench.stored(binding)["refresh_token"] in bench.server.refresh
+
+
+def test_a_renewal_that_cannot_begin_does_not_hold_up_the_next(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.secrets.note(known(bench.bind(expires_at=int(time.time()) - 1)))
+
+    def fails(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fails)
+        kind, reason = bench.refusal()
+    assert kind == FailureKind.BINDING_FAILED
+    assert "cannot renew its token now" in reason
+    assert bench.token(seconds=20) in bench.server.access
+
+
 def test_locked_accounts_say_how_to_unlock_them(bench: Bench) -> None:
     binding = bench.bind()
     locked = AccountSecrets(bench.data, SecretStores(bench.data))

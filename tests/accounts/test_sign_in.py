@@ -410,6 +410,24 @@ def test_an_answer_with_something_wrong_is_refused(
     no_secrets(server, caught.value, caught.value.hint)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"error": "server_error", "error_description": "not at-CANARY-1 and not rt-CANARY-2"},
+        {"token_type": "at-CANARY-1"},
+        {"scope": "mail.read rt-CANARY-2"},
+    ],
+)
+def test_a_provider_that_repeats_new_tokens_elsewhere_shows_none(
+    server: OAuthServer, person: Person, answer: dict[str, Any]
+) -> None:
+    server.answer = {"access_token": "at-CANARY-1", "refresh_token": "rt-CANARY-2", **answer}
+    with pytest.raises(SignInError) as caught:
+        signed_in(server, person)
+    assert "[credential]" in str(caught.value)
+    assert "CANARY" not in f"{caught.value} {caught.value.hint} {person.said}"
+
+
 @pytest.mark.parametrize("separator", [" ", ","])
 def test_fewer_scopes_are_said_and_kept(server: OAuthServer, person: Person, separator: str) -> None:
     server.answer = {"scope": "mail.read"}
