@@ -18,13 +18,17 @@ from aileron_tui.sandbox.network_grant import LOCALHOST, Url, ip_literal
 
 _MIN_MASKED_LENGTH: Final = 8
 _MASK: Final = b"[credential]"
+_ESCAPE: Final = re.compile(rb"(?:\\u00|%|\\(?=/))([0-9A-Fa-f]{2}|/)")
+_HEX: Final = "0123456789abcdefABCDEF"
+_ESCAPED: Final = {f"{a}{b}".encode(): bytes.fromhex(f"{a}{b}") for a in _HEX for b in _HEX} | {b"/": b"/"}
 _AWS_HOST: Final = re.compile(r"[a-z0-9-]+\.([a-z0-9-]+)\.amazonaws\.com")
 
 
 class SecretMasks:
     """The secrets this call has used, to be masked in anything an upstream echoes back.
 
-    Very short secrets are not masked: replacing every "a" would garble the response and reveal the secret.
+    Very short secrets are not masked: replacing every "a" would garble the response and reveal the secret. Nothing is
+    left of data that has a secret with the escapes of JSON or of URLs, because whoever reads it would see the secret.
     """
 
     def __init__(self) -> None:
@@ -41,6 +45,10 @@ class SecretMasks:
         for secret in self._secrets:
             if secret in data:
                 data = data.replace(secret, _MASK)
+        if self._secrets and (b"\\" in data or b"%" in data):
+            plain = _ESCAPE.sub(lambda found: _ESCAPED[found[1]], data)
+            if any(secret in plain for secret in self._secrets):
+                return _MASK
         return data
 
     def mask_text(self, text: str) -> str:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from aileron_tui.sandbox.credential_injection import SecretMasks
 from tests.sandbox import guests, packages
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
@@ -16,6 +17,7 @@ PATHS = [
     "/draft",
     "/echo",
     "/echo/fail",
+    "/echo/escaped",
     "/echo/location",
     "/status?code=404",
     "/status?code=500",
@@ -86,6 +88,24 @@ def test_the_guest_itself_sees_a_mask(runner: Runner, service: Upstream, monkeyp
     wasm = guests.http_guest({"url": service.url("/echo"), "credential": "oauth2"})
     rows = runner.preview(wasm, service.host_port, credential=packages.OAUTH2).result.rows
     assert rows[0].value == "Bearer [credential]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"a\u0074oken/\u0030123456789",
+        r"token\/0123456789",
+        "https://example.com/?x=%74oken%2F0123456789",
+        "token%2f0123456789 token/0123456789",
+    ],
+)
+def test_a_secret_with_escapes_is_masked(text: str) -> None:
+    masks = SecretMasks()
+    assert masks.mask_text(text) == text
+    masks.add("token/0123456789")
+    assert masks.mask_text(text) == "[credential]"
+    assert masks.contains_secret(text)
+    assert masks.mask_text(r"100% of \u0074oken and \n") == r"100% of \u0074oken and \n"
 
 
 def test_a_redirect_that_carries_the_credential_is_not_followed(

@@ -90,6 +90,13 @@ class _Handler(BaseHTTPRequestHandler):
         secret = self.headers.get("Authorization", "none")
         self._send(200, json.dumps(seen).encode(), X_Echo=secret)
 
+    def _echo_escaped(self, query: dict[str, str], body: bytes) -> None:
+        def escaped(text: str) -> str:
+            return "".join(f"\\u{ord(character):04x}" for character in text)
+
+        secret = escaped(self.headers.get("Authorization", "none"))
+        self._send(200, f'{{"headers": {{"{secret}": ["{secret}"]}}, "body": "{secret}"}}'.encode())
+
     def _echo_fail(self, query: dict[str, str], body: bytes) -> None:
         self._send(403, f"bad token {self.headers.get('Authorization')}".encode())
 
