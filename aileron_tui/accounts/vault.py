@@ -202,7 +202,7 @@ class Vault:
             fields = read_object(read_private(self.path, _LARGEST), _LIMITS)
             if fields.get("version") != _VERSION:
                 check_version(fields.get("version"), str(self.path), _VERSION)
-            for name in ("keys", "secrets"):
+            for name in ("check", "keys", "secrets"):
                 _table(fields, name)
         except PrivateFileError as error:
             raise StoreFault(error.title, error.detail, error.hint) from None

@@ -162,6 +162,16 @@ def test_damaged_secrets_are_said_to_be(vault: Vault, part: str) -> None:
         vault.read(REF)
 
 
+def test_nothing_is_stored_in_a_file_whose_key_nobody_would_have(vault: Vault, key: UnlockedKey) -> None:
+    vault.write(REF, DOCUMENT)
+    fields = json.loads(vault.path.read_text())
+    del fields["check"]
+    vault.path.write_text(json.dumps(fields))
+    with pytest.raises(StoreFault, match="damaged"):
+        Vault(vault.path.parent).create_or_open([key])
+    assert json.loads(vault.path.read_text()) == fields
+
+
 def test_a_file_that_others_can_read_is_refused(vault: Vault) -> None:
     vault.path.chmod(0o644)
     with pytest.raises(StoreFault, match="open to others"):
