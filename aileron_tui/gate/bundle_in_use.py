@@ -10,7 +10,6 @@ from aileron_tui.core.proxy_settings import BadProxy, proxy_words
 from aileron_tui.core.upstream_words import upstream_warning
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.certificate_trust import CertificateTrust
-from aileron_tui.files.paths import paths
 from aileron_tui.gate.gate_state import GateSetup, log
 from aileron_tui.gate.installed_bundle import FolderState, InstalledBundle, folder_state, install, install_content
 from aileron_tui.ledger.store import LedgerView
@@ -74,7 +73,8 @@ class BundleInUse:
         state, installed = self._state(count, packages), installed_packages(self._setup.data, packages)
         settings = self._settings_now()
         content = installed_content(installed)
-        for source in found_sources(self._setup.config.manifests, paths().config.parent, installed):
+        home = self._setup.keyring_file.parent if self._setup.keyring_file else None
+        for source in found_sources(self._setup.config.manifests, home, installed):
             if source.problem or source.new:
                 log.warning("%s", inline(f"{source.words}. {source.fix}"))
         if installed.has_actions:

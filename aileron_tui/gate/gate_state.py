@@ -104,7 +104,8 @@ class GateLimits:
 class GateSetup:
     """The configuration of a gate. With `packages`, it uses what is installed, and `manifests` if no action is.
 
-    `more_manifests` are loaded together with `manifests`. `keyring_file` is where `keyring` came from and may change.
+    `more_manifests` are loaded together with `manifests`. `keyring_file` is where `keyring` came from and may change;
+    its folder may be an Aileron home.
     """
 
     data: Path

@@ -51,10 +51,10 @@ class FoundSource:
         return f"Look at it and approve it with `{add}`." if self.new else ""
 
 
-def found_sources(folders: Iterable[Path], home: Path, installed: InstalledPackages) -> tuple[FoundSource, ...]:
+def found_sources(folders: Iterable[Path], home: Path | None, installed: InstalledPackages) -> tuple[FoundSource, ...]:
     """What there is in the folders of the configuration and in an Aileron home, compared with what is installed."""
     named = [(folder, "the folder") for folder in folders]
-    if is_aileron_home(home):
+    if home and is_aileron_home(home):
         named.append((home, "the Aileron home"))
     return tuple(_found(folder, what, installed) for folder, what in named)
 

@@ -10,13 +10,14 @@ from typing import Final, TypeAlias
 
 from aileron_tui.accounts.secret_document import SecretDocument
 from aileron_tui.accounts.secret_store import SecretStores
-from aileron_tui.core.binding_change import LARGEST, Binding, BindingChange, declined_body, ended, made
+from aileron_tui.core.binding_change import LARGEST, Binding, BindingChange, declined_body, ended, made, new_binding_id
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.store import LedgerView
+from aileron_tui.packages.connectors_in_use import ConnectorInUse
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.bindings import Bindings, check_binding_signature
 from aileron_tui.signing.envelope import Envelope
@@ -34,6 +35,29 @@ MakeChange: TypeAlias = Callable[[str, str], BindingChange]
 _RULES: Final = ChangeRules(
     "accounts", LARGEST, "The connector asks for too many scopes or hosts.", BindingFault, check_binding_signature
 )
+
+
+def new_binding(  # noqa: PLR0913  # only AWS has a region and a key, and only another binding is replaced
+    used: ConnectorInUse, account: str, store: str, *, region: str = "", access_key_id: str = "", replaces: str = ""
+) -> Binding:
+    """A binding for what a connector asks for now. Raises BindingFault if it uses no account."""
+    credential, asked = used.connector.credential, used.grant.credential
+    if credential is None or asked is None:
+        raise BindingFault(f"{used.connector.name} uses no account")
+    return Binding(
+        new_binding_id(),
+        used.connector.name,
+        credential.kind,
+        account,
+        asked.scopes,
+        asked.addresses,
+        credential.oauth2.client_id if credential.oauth2 else "",
+        store,
+        region,
+        access_key_id,
+        replaces,
+        used.grant.hosts,
+    )
 
 
 def making(binding: Binding) -> MakeChange:

@@ -13,6 +13,7 @@ from aileron_tui.cli.commands import demo
 from aileron_tui.core.decision import Verdict
 from aileron_tui.demo.agent_script import SCRIPT
 from aileron_tui.demo.sample_home import sample_home
+from aileron_tui.demo.sample_packages import install_samples
 from aileron_tui.demo.scripted_agent import AgentPace, ScriptedAgent
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.surface.embedded_gate import EmbeddedGate
@@ -85,6 +86,19 @@ def test_the_commands_to_go_on_can_be_typed_as_they_are(
     monkeypatch.setenv("PATH", str(program.parent))
     demo._say_how_to_go_on()
     assert capsys.readouterr().out.splitlines()[1].split("  ")[1] == "aileron-tui key init"
+
+
+def test_what_is_installed_and_bound_is_said(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with sample_home(shared_cache(tmp_path_factory)) as made:
+        demo._say_what_was_done(install_samples(made))
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "Installed the suite samples in a temporary home: 2 connectors, 12 actions."
+    assert "aileron-tui add SOURCE" in said[1]
+    assert said[2] == "Bound the account demo to local://aileron/files and local://aileron/mail."
+    assert "aileron-tui bind CONNECTOR" in said[3]
+    assert max(map(len, said)) <= 80
 
 
 def test_the_agent_alone_needs_a_gate(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

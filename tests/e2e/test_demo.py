@@ -23,6 +23,7 @@ def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) ->
         terminal.until("team@example.com")
         terminal.until("3 waiting")
         terminal.until("1 of 4: approve a good request")
+        terminal.until("account demo")
         terminal.press("l")
         terminal.until("The weekly recap is ready. May I send it to the team?")
         terminal.press("q")
@@ -40,7 +41,10 @@ def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) ->
         terminal.until("Quit anyway?")
         terminal.press(CTRL_Q)
         assert terminal.end() == 0
-        assert "To put your own agents behind a gate:" in terminal.raw.decode()
+        said = terminal.raw.decode()
+        assert "Installed the suite samples in a temporary home: 2 connectors, 12 actions." in said
+        assert "Bound the account demo to local://aileron/files and local://aileron/mail." in said
+        assert "To put your own agents behind a gate:" in said
         assert clean(terminal)
     assert list(temporary.glob("aileron-demo-*")) == []
     assert {path: path.stat().st_mtime_ns for path in house.home.rglob("*") if path.is_file()} == before

@@ -18,7 +18,7 @@ from aileron_tui.cli.exit_codes import DENIED, NOT_FOUND, OK
 from aileron_tui.cli.output import print_error, print_json, print_lines, write
 from aileron_tui.cli.secret_place import choose_place, opened_place
 from aileron_tui.cli.security_key_prompt import touch
-from aileron_tui.core.binding_change import DEFAULT_ACCOUNT, Binding, is_account_name, new_binding_id
+from aileron_tui.core.binding_change import DEFAULT_ACCOUNT, is_account_name
 from aileron_tui.core.connector import PLACEHOLDER, Credential
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import inline
@@ -110,8 +110,8 @@ def _explained(error: NoConnector, text: str, names: list[str]) -> AileronError:
 
 def _proposed(options: argparse.Namespace, used: ConnectorInUse, stores: SecretStores) -> ProposedBinding:
     """What is to be bound. The names of an AWS account are asked for, because they are part of it."""
-    credential, asked = used.connector.credential, used.grant.credential
-    if credential is None or asked is None:
+    credential = used.connector.credential
+    if credential is None:
         raise AileronError(f"{used.connector.name} uses no account")
     _check_client(credential, used.connector.name)
     place = choose_place(stores, paths().keys, options.key)
@@ -119,19 +119,13 @@ def _proposed(options: argparse.Namespace, used: ConnectorInUse, stores: SecretS
     if credential.kind == "aws_sigv4":
         region, access_key = account_input.ask_aws_names(credential)
     known = bindings_here().get((used.connector.name, options.account))
-    binding = Binding(
-        new_binding_id(),
-        used.connector.name,
-        credential.kind,
+    binding = binding_changes.new_binding(
+        used,
         options.account,
-        asked.scopes,
-        asked.addresses,
-        credential.oauth2.client_id if credential.oauth2 else "",
         place.store,
-        region,
-        access_key,
-        known.binding.id if known else "",
-        used.grant.hosts,
+        region=region,
+        access_key_id=access_key,
+        replaces=known.binding.id if known else "",
     )
     return ProposedBinding(binding, used, place, known)
 

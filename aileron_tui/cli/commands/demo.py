@@ -6,10 +6,11 @@ import shutil
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.cli.full_screen import check_terminal, report_delay
+from aileron_tui.cli.output import counted, print_lines
 from aileron_tui.console.run import run_app
 from aileron_tui.console.settings import THEMES, default_theme
 from aileron_tui.demo.scripted_agent import AgentLog, ScriptedAgent
@@ -17,6 +18,9 @@ from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
+
+if TYPE_CHECKING:
+    from aileron_tui.demo.sample_packages import SamplePackages
 
 _COMPILING: Final = "Compiling the two sample connectors. This happens only the first time and can take a minute."
 
@@ -55,6 +59,7 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
     from aileron_tui.demo.compile_progress import CompileProgress  # noqa: PLC0415
     from aileron_tui.demo.guide import DemoGuide  # noqa: PLC0415
     from aileron_tui.demo.sample_home import sample_home  # noqa: PLC0415
+    from aileron_tui.demo.sample_packages import install_samples  # noqa: PLC0415
     from aileron_tui.surface.embedded_gate import EmbeddedGate  # noqa: PLC0415
     from aileron_tui.surface.operator_key import TemporaryOperatorKey  # noqa: PLC0415
     from aileron_tui.surface.source import SourceSpec  # noqa: PLC0415
@@ -63,9 +68,13 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
     with ExitStack() as stack:
         cache = private_folder(paths().cache)
         home = stack.enter_context(sample_home(cache))
+        with report_delay("Installing the sample suite."):
+            packages = install_samples(home)
+        _say_what_was_done(packages)
         progress = CompileProgress(cache)
         with report_delay(_COMPILING if progress.missing else "Starting the sample gate.", progress.words):
-            gate = stack.enter_context(EmbeddedGate(home.setup))
+            gate = stack.enter_context(EmbeddedGate(packages.setup))
+            packages.unlock(gate.found)
         client = stack.enter_context(AgentClient(gate.found, agent_token(gate.found)))
         if agent:
             stack.enter_context(ScriptedAgent(client, log))
@@ -83,6 +92,20 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
         return FAILED
     _say_how_to_go_on()
     return OK
+
+
+def _say_what_was_done(packages: "SamplePackages") -> None:
+    """Prints what was installed and bound, and how that is done outside the demo."""
+    grant = packages.package.grant
+    content = f"{counted(len(grant.connectors), 'connector')}, {counted(len(grant.actions), 'action')}"
+    accounts = " and ".join(sorted({binding.account for binding in packages.bindings}))
+    connectors = " and ".join(binding.connector for binding in packages.bindings)
+    print_lines(
+        f"Installed the suite {grant.name} in a temporary home: {content}.",
+        "  For real: `aileron-tui add SOURCE` shows what it may do, and asks you first.",
+        f"Bound the account {accounts} to {connectors}.",
+        "  For real: `aileron-tui bind CONNECTOR` shows what for, asks you, and signs in.",
+    )
 
 
 def _say_how_to_go_on() -> None:
