@@ -163,7 +163,7 @@ def _assertions() -> list[bytes]:
     key = SoftwareKey(EDDSA)
     made = []
     for fields in ({}, {"origin": "http://localhost:8765"}, {"crossOrigin": True}, {"flags": 0}):
-        found, signature = key.assertion(challenge(_SIGNED, b"n" * 32), **fields)  # type: ignore[arg-type]
+        found, signature = key.assertion(challenge(_SIGNED, b"n" * 32), **fields)
         whole = found.authenticator_data + found.client_data
         made += [b"\1" + whole, b"\0" + whole + signature]
     return made

@@ -42,7 +42,7 @@ def ledger(data: bytes) -> None:
         if is_ledger(path):
             with suppress(LedgerError), closing(open_ledger(path)) as opened:
                 opened.check()
-                opened.check_file(content=True)
+                opened.check_file()
 
 
 def _verified(path: Path, version: str, name: str) -> tuple[CheckReport, tuple[HistoryRecord, ...] | None]:

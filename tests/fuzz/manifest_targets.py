@@ -16,30 +16,8 @@ from aileron_tui.core.suite import read_suite
 from aileron_tui.files.config import ConfigError
 from aileron_tui.files.config_reader import read_config
 from tests.corpus.cases import cases
+from tests.files.test_config import WHOLE
 from tests.fuzz.target import Target
-
-_CONFIG: Final = b"""manifests = ["~/aileron-connector-google"]
-[policy]
-keep_previews = true
-asks_per_10_minutes = 30
-[console]
-theme = "dark"
-[surfaces]
-order = ["console", "page"]
-[notifications]
-[webhook]
-url = "https://hooks.example.com/aileron"
-[[risk]]
-action = "send-*"
-level = "high"
-[[sources]]
-name = "office"
-url = "https://gate.example:8765"
-[connectors."github://example/mail"]
-env = "TOKEN"
-upstream = { "api.example.com:443" = "http://127.0.0.1:8080" }
-[actions.send-draft]
-"""
 
 
 def _seeds(kind: str) -> Callable[[], list[bytes]]:
@@ -102,5 +80,5 @@ TARGETS: Final = {
     "connector": Target(connector, _seeds("connector")),
     "suite": Target(suite, _seeds("suite")),
     "policy": Target(policy, _seeds("policy")),
-    "config": Target(config, lambda: [_CONFIG, *(part + b"\n" for part in _CONFIG.split(b"\n[")[:1])]),
+    "config": Target(config, lambda: [WHOLE.encode(), b'manifests = ["~/bundle"]\n']),
 }

@@ -4,15 +4,15 @@ atheris looks for input that reaches new lines of the package. Where it is not i
 """
 
 import argparse
-import faulthandler
 import hashlib
 import os
+import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -61,7 +61,13 @@ def _with_atheris(name: str, seconds: float, first: int) -> int:
         (corpus / hashlib.sha1(data, usedforsecurity=False).hexdigest()).write_bytes(data)
     run = _kept(name, TARGETS[name].check)
     options = [f"-max_total_time={int(seconds)}", f"-seed={first}", f"-timeout={_LONGEST}", "-rss_limit_mb=2048"]
-    options += ["-max_len=16384", f"-artifact_prefix={findings}/{name}-", "-verbosity=0", "-print_final_stats=1"]
+    options += [
+        "-max_len=16384",
+        "-len_control=0",
+        f"-artifact_prefix={findings}/{name}-",
+        "-verbosity=0",
+        "-print_final_stats=1",
+    ]
     atheris.Setup([sys.argv[0], *options, str(corpus)], run)
     atheris.Fuzz()
     return 0
@@ -78,10 +84,15 @@ def _with_hypothesis(name: str, seconds: float, first: int) -> int:
     def check(data: bytes) -> None:
         nonlocal tried, last
         tried, last = tried + 1, data
-        faulthandler.dump_traceback_later(_LONGEST, exit=True)
+        signal.alarm(_LONGEST)
         run(data)
-        faulthandler.cancel_dump_traceback_later()
+        signal.alarm(0)
 
+    def stop(*_: object) -> NoReturn:
+        sys.stdout.write(f"It takes more than {_LONGEST} s.\n")
+        os._exit(_report(name, last))
+
+    signal.signal(signal.SIGALRM, stop)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         first += 1
