@@ -197,6 +197,7 @@ _MCP: Final = (
     b'{"jsonrpc": "2.0", "id": "a-1", "method": "ping"}\r',
     b'{"method":"tasks/get","params":{"taskId":"7"},"jsonrpc":"2.0","id":3}',
     b'{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"hi"}]}}\n{"result":{},"jsonrpc":"2.0","id":7}',
+    b'{"jsonrpc":"2.0","id":7,"result":{},"id":8}\n{"result":{"id":1},"jsonrpc":"2.0","id":7}',
     b'{"jsonrpc":"2.0","id":7,"id":8,"result":{}}\n[{"jsonrpc":"2.0","method":"ping","ID":1}]',
     b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"\xe2\x80\xa8"}}',
 )
