@@ -96,7 +96,8 @@ def _seeds() -> list[bytes]:
         _CHANGE.pack(0, 50_000, 0),
         _CHANGE.pack(5, 18, 9) + _CHANGE.pack(4, 9000, 200),
     )
-    return [bytes((number,)) + change for number in range(len(_FILES)) for change in some]
+    found = b"\xd4" * 47 + b"\xff" * 13 + b"\xd4" * 20 + b"\1"  # the schema is not text
+    return [found, *(bytes((number,)) + change for number in range(len(_FILES)) for change in some)]
 
 
 TARGETS: Final = {"ledger": Target(ledger, _seeds)}
