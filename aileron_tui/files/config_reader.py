@@ -90,13 +90,14 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
 
 
 def _manifests(folders: list[str], problems: Problems) -> tuple[Path, ...]:
+    usable = [folder for folder in folders if folder.startswith(("/", "~/"))]
     for index, folder in enumerate(folders):
-        if not folder.startswith(("/", "~/")):
+        if folder not in usable:
             fix = 'Write a path such as manifests = ["~/aileron-connector-google"].'
             problems.add(("manifests", index), "manifests", f'"{folder}" is not a full path', fix)
         elif folder in folders[:index]:
             problems.add(("manifests", index), "manifests", f'"{folder}" is listed twice', "Remove one of them.")
-    return tuple(Path(folder).expanduser() for folder in folders)
+    return tuple(Path(folder).expanduser() for folder in usable)
 
 
 def _surfaces(table: dict[str, Any], problems: Problems) -> SurfacesConfig:

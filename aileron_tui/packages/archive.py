@@ -215,8 +215,11 @@ def _read_header(header: bytes) -> tuple[str, int, bytes]:
     if _number(header[148:156]) != expected:
         raise _BadArchive("a header of the tar is damaged")
     name = header[:100].split(b"\0", 1)[0]
-    if header[257:263] == b"ustar\0" and (prefix := header[345:500].split(b"\0", 1)[0]):
-        name = prefix + b"/" + name
+    if header[257:263] == b"ustar\0":
+        prefix = header[345:500].split(b"\0", 1)[0]
+        name = prefix + b"/" + name if prefix else name
+    elif any(header[345:500]):
+        raise _BadArchive("a header of the tar names a folder in a way that only some programs understand")
     return name.decode("utf-8", "replace"), _number(header[124:136]), header[156:157]
 
 

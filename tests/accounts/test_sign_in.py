@@ -289,7 +289,10 @@ def test_a_code_of_another_sign_in_is_refused_by_its_challenge(server: OAuthServ
     no_secrets(server, caught.value, caught.value.detail, repr(other))
 
 
-@pytest.mark.parametrize("text", ["", " ", "a b", "code=x&state=y", "x" * 9000, "ünicode"])
+NOT_TEXT = "http://127.0.0.1:1/callback?code=x&state=\udcff"
+
+
+@pytest.mark.parametrize("text", ["", " ", "a b", "code=x&state=y", "x" * 9000, "ünicode", NOT_TEXT])
 def test_what_is_neither_an_address_nor_a_code(server: OAuthServer, text: str) -> None:
     with pytest.raises(NotThisSignIn):
         new_attempt(server.oauth2(), SCOPES, 1).pasted_code(text)
@@ -312,6 +315,16 @@ def test_a_provider_slows_down_a_device_and_it_obeys(
     server.device_errors = ["slow_down", "authorization_pending"]
     signed_in(server, person, "device")
     assert [round(rest) for rest in rests] == [0, 5, 5]
+
+
+def test_a_provider_cannot_make_a_device_wait_for_ever(
+    server: OAuthServer, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rests: list[float] = []
+    monkeypatch.setattr(device_sign_in, "_rest", lambda seconds, _: rests.append(seconds))
+    server.interval = 10**399
+    signed_in(server, person, "device")
+    assert [round(rest) for rest in rests] == [60]
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
     ("text", "line", "words", "hint"),
     [
         ('manifests = ["bundle"]', 1, '"bundle" is not a full path', 'Write a path such as manifests = ["~/aileron-'),
+        ('manifests = ["~nobody-here/a"]', 1, '"~nobody-here/a" is not a full path', "Write a path such as"),
         ('manifests = ["/a", "/a"]', 1, '"/a" is listed twice', "Remove one of them."),
         ('[surfaces]\norder = ["console", "prompt"]', 2, "the prompt is always alerted last", 'Remove "prompt".'),
         (

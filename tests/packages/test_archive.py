@@ -68,6 +68,18 @@ def test_every_common_form_of_tar_is_read(form: int) -> None:
     assert isinstance(read_archive(out.getvalue(), "x"), ConnectorPackage)
 
 
+def test_a_folder_that_only_some_readers_see_is_refused() -> None:
+    """GNU tar has other fields where POSIX has the folder of a file, but Python's reader takes them for one."""
+    plain = bytearray(tar(archive(CONNECTOR)))
+    assert plain[257:265] == b"ustar  \0"
+    plain[345:348] = b"sub"
+    plain[148:156] = b"%06o\0 " % (sum(plain[:148]) + sum(plain[156:512]) + 8 * ord(" "))
+    with tarfile.open(fileobj=io.BytesIO(plain)) as other:
+        assert other.getnames()[0] == "sub/connector.wasm"
+    reason = "a header of the tar names a folder in a way that only some programs understand"
+    assert refusal(gzip.compress(bytes(plain))) == reason
+
+
 def test_a_module_may_have_the_other_name() -> None:
     files = {"connector.bin": WASM, **{name: CONNECTOR[name] for name in ("manifest.toml", "signature.sig")}}
     assert isinstance(read_archive(archive(files), "x"), ConnectorPackage)

@@ -62,6 +62,8 @@ def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
             # SQLite does not always wait by itself while another process opens or closes the log.
             if not is_busy(error) or time.monotonic() >= deadline:
                 raise translated(error, path) from None
+        except UnicodeDecodeError:  # SQLite quotes what it found, and Python reads that as UTF-8
+            raise LedgerDamaged(path, "its schema is not text") from None
         time.sleep(_PAUSE)
 
 

@@ -24,6 +24,8 @@ class translating:  # noqa: N801  # a class, because every read of the ledger us
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, sqlite3.Error):
             raise translated(error, self._path) from None
+        if isinstance(error, UnicodeDecodeError):  # SQLite quotes what it found, and Python reads that as UTF-8
+            raise LedgerDamaged(self._path, "it has text that is not UTF-8") from None
         if isinstance(error, UnicodeEncodeError):
             raise LedgerError("the search text is not valid Unicode", "it has bytes that are not UTF-8") from None
 
