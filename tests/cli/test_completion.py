@@ -63,7 +63,7 @@ def test_bash_completes_commands_options_and_choices(tmp_path: Path) -> None:
     assert set(bash_completes(tmp_path, "")) >= set(COMMANDS) | {"--url", "--theme"}
     assert bash_completes(tmp_path, "history", "ver") == ["verify"]
     assert bash_completes(tmp_path, "history", "verify", "--aga") == ["--against"]
-    assert bash_completes(tmp_path, "history", "export", "--format", "") == ["jsonl", "csv"]
+    assert bash_completes(tmp_path, "history", "export", "--format", "") == ["jsonl", "csv", "ocsf"]
     assert bash_completes(tmp_path, "setup", "mcp", "--client", "cl") == ["claude", "claude-desktop"]
     assert bash_completes(tmp_path, "completion", "")[:3] == ["bash", "zsh", "fish"]
     assert bash_completes(tmp_path, "run", "--token-file", "") == [], "files are completed by bash itself"
@@ -85,7 +85,7 @@ def test_fish_completes_commands_and_choices(tmp_path: Path) -> None:
 
     assert completes("aileron-tui hist") == ["history"]
     assert completes("aileron-tui history ver") == ["verify"]
-    assert completes("aileron-tui history export --format ") == ["csv", "jsonl"]
+    assert completes("aileron-tui history export --format ") == ["csv", "jsonl", "ocsf"]
 
 
 def test_zsh_defines_the_completion(tmp_path: Path) -> None:
