@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.open_store import open_reader
@@ -101,6 +103,7 @@ def running_gate(home: CommandHome, bundle: Path, log: Path) -> Iterator["subpro
             gate.stdout.close()
 
 
+@pytest.mark.slow
 def test_no_token_is_anywhere_from_bind_to_revocation(tmp_path: Path) -> None:
     shown: list[str] = []
     bundle, log = tmp_path / "bundle", tmp_path / "gate.log"

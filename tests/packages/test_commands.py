@@ -179,6 +179,7 @@ def wait_for_actions(home: CommandHome, wanted: set[str]) -> None:
     raise AssertionError(reply.text)
 
 
+@pytest.mark.slow
 def test_add_bind_run_update_decline_accept_unbind_and_remove(tmp_path: Path, compiled: Path) -> None:
     authority = make_authority(tmp_path / "authority")
     with (

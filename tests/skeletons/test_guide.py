@@ -18,6 +18,7 @@ from tests.skeletons.stored_module import ROOT
 IMPORTED = ("http_request", "http_response_status", "http_response_size", "http_response_read", "log")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_every_command_of_the_guide_works_in_order(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
