@@ -16,7 +16,8 @@ have it. Removing a secret needs no key.
 import base64
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -119,9 +120,14 @@ class Vault:
                 self._key.wipe()
             self._key = None
 
-    def create_or_open(self, keys: Iterable["UnlockedKey"]) -> None:
-        """Unlocks the file with one of these operator keys, and lets all of them unlock it. Creates it if needed."""
+    def create_or_open(self, keys: Iterable["UnlockedKey"], revoked: Collection[str] = ()) -> None:
+        """Unlocks the file with one of these operator keys, and lets all of them unlock it. Creates it if needed.
+
+        `revoked` are the fingerprints of keys that may no longer unlock it. If one of them could, the data key is
+        replaced, and other operator keys have to be added again.
+        """
         keys, opened = list(keys), DataKey(os.urandom(KEY_BYTES))
+        kept = [key for key in keys if key.public.fingerprint not in revoked]
 
         def change(fields: JsonObject) -> None:
             nonlocal opened
@@ -133,7 +139,9 @@ class Vault:
                 if not able:
                     raise AccountsLocked(f"the key {', '.join(key.name for key in keys)} cannot unlock them")
                 opened = self.open_with(able[0])
-            for key in keys:
+            if kept and not known.keys().isdisjoint(revoked):
+                opened = _renewed(fields, opened)
+            for key in kept:
                 if key.public.fingerprint not in known:
                     known[key.public.fingerprint] = _wrapped(opened, key)
 
@@ -239,6 +247,18 @@ def _wrapped(data_key: DataKey, key: "UnlockedKey") -> JsonObject:
     finally:
         wipe(wrapping)
     return {"salt": _text(salt), **sealed}
+
+
+def _renewed(fields: JsonObject, old: DataKey) -> DataKey:
+    """Encrypts everything with a new data key, which no operator key can unlock yet. What is damaged stays so."""
+    new, secrets = DataKey(os.urandom(KEY_BYTES)), _table(fields, "secrets")
+    for ref, value in secrets.items():
+        with suppress(StoreFault):
+            name = _SECRET + ref.encode()
+            secrets[ref] = _encrypted(new.reveal(), _decrypt(old.reveal(), value, name), name)
+    fields["check"] = _encrypted(new.reveal(), b"", _CHECK)
+    _table(fields, "keys").clear()
+    return new
 
 
 def _encrypted(key: bytearray, data: bytes | bytearray, name: bytes) -> JsonObject:

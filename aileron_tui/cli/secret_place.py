@@ -8,11 +8,14 @@ from aileron_tui.accounts.errors import AccountsLocked, KeyringFault, StoreFault
 from aileron_tui.accounts.keyring_store import KeyringStore
 from aileron_tui.accounts.secret_store import SecretStores
 from aileron_tui.cli import source_options
+from aileron_tui.cli.ledger_reading import local_reader
 from aileron_tui.core.binding_change import FILE, KEYRING
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing import key_store
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.errors import NoKey
 from aileron_tui.signing.key_store import StoredKey, UnlockedKey
+from aileron_tui.surface.local_ledgers import gate_ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,9 @@ def opened_place(place: SecretPlace, stores: SecretStores) -> Iterator[UnlockedK
         keys = [stack.enter_context(source_options.unlocked_key(place.key.name))]
         if place.opener:
             keys.append(stack.enter_context(source_options.unlocked_key(place.opener.name)))
-        stores.vault.create_or_open(keys)
+        with local_reader(gate_ledger()) as reader:
+            approvers = Approvers.of(reader.key_changes()) if reader else Approvers()
+        stores.vault.create_or_open(keys, [print_ for print_, known in approvers.items() if known.revoked])
         try:
             yield keys[0]
         finally:

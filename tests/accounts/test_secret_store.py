@@ -97,6 +97,34 @@ def test_a_second_key_can_unlock_the_file_once_both_were_there(vault: Vault, key
         assert set(third.fingerprints()) == {key.public.fingerprint, second.public.fingerprint}
 
 
+def test_a_revoked_key_unlocks_nothing_after_the_next_bind(vault: Vault, key: UnlockedKey) -> None:
+    vault.write(REF, DOCUMENT)
+    with for_this_run("second") as second:
+        other = Vault(vault.path.parent)
+        other.create_or_open([second, key])
+        old = other.open_with(key)
+        revoked = [key.public.fingerprint]
+        other.create_or_open([second, key], revoked)
+        other.write(SECOND, OTHER)
+        assert (other.read(REF), other.read(SECOND)) == (DOCUMENT, OTHER)
+        again = Vault(vault.path.parent)
+        again.unlock(again.open_with(second))
+        assert again.read(REF) == DOCUMENT
+        with pytest.raises(AccountsLocked):
+            again.open_with(key)
+        with pytest.raises(StoreFault, match="cannot be decrypted"):
+            again.unlock(old)
+        with pytest.raises(AccountsLocked, match="cannot unlock"):
+            again.create_or_open([key], revoked)
+
+
+def test_a_file_that_only_a_revoked_key_unlocks_is_left_as_it_is(vault: Vault, key: UnlockedKey) -> None:
+    vault.write(REF, DOCUMENT)
+    before = vault.path.read_bytes()
+    Vault(vault.path.parent).create_or_open([key], [key.public.fingerprint])
+    assert vault.path.read_bytes() == before
+
+
 def test_a_new_passphrase_of_the_operator_key_changes_nothing(tmp_path: Path) -> None:
     keys, old, new = tmp_path / "keys", bytearray(b"old passphrase"), bytearray(b"new passphrase")
     key_store.create(keys, "laptop", old)
