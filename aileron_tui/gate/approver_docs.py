@@ -204,7 +204,7 @@ METRICS: Final = RouteDocs(
     "In the text format of Prometheus. Needs `[metrics] enabled = true` in the configuration.",
     replies=(
         ReplyDocs(200, "The metrics.", text(), media_type="text/plain"),
-        ReplyDocs(503, "Metrics are off, or their extra is not installed; the message says which.", ref("Error")),
+        ReplyDocs(404, "Metrics are off, or their extra is not installed; the message says which.", ref("Error")),
     ),
 )
 STATUS: Final = RouteDocs("Get the status of the gate", replies=(ReplyDocs(200, "The status.", mapping("")),))

@@ -137,7 +137,7 @@ class GateApp:
         http_request.query()
         metrics = self._gate.metrics
         if metrics.why_none:
-            raise Refusal(503, "unavailable", metrics.why_none)
+            raise Refusal(404, "not_found", metrics.why_none)
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def document(self, http_request: HttpRequest) -> Response:

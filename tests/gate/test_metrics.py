@@ -156,7 +156,7 @@ def test_metrics_are_off_unless_they_are_asked_for(env: GateEnv) -> None:
         env.metrics = False
         async with served_gate(env) as served:
             reply = await served.approver.get(METRICS)
-            assert reply.status_code == 503
+            assert reply.status_code == 404
             assert "[metrics]" in reply.json()["error"]["message"]
             assert not (env.data / "metrics.token").exists()
             assert not isinstance(served.gate.metrics, PrometheusMetrics)
@@ -171,7 +171,7 @@ def test_a_missing_extra_says_its_name(env: GateEnv, monkeypatch: pytest.MonkeyP
     async def main() -> None:
         async with served_gate(env) as served:
             reply = await served.approver.get(METRICS)
-            assert reply.status_code == 503
+            assert reply.status_code == 404
             assert "aileron-tui[metrics]" in reply.json()["error"]["message"]
             assert (await served.agent.post(SEND, json=DRAFT)).status_code == 202
 
