@@ -96,6 +96,11 @@ class QuestionLoop:
         """The ids of the requests that wait, as far as this loop knows."""
         return frozenset(request.id for request in self._board.queue.waiting)
 
+    @property
+    def _unanswered_count(self) -> int:
+        """How many requests wait for an answer; one that was answered here may not be reported as ended yet."""
+        return sum(not self._is_answered(request) for request in self._board.queue.waiting)
+
     def run(self) -> int:
         """Asks until the operator leaves; returns the exit code."""
         try:
@@ -111,8 +116,7 @@ class QuestionLoop:
             self._sources.stop()
 
     def _leave(self) -> int:
-        waiting = self._board.waiting_count
-        if waiting:
+        if waiting := self._unanswered_count:
             self._terminal.write(f"{counted(waiting, 'request')} still waiting.")
         return FAILED if self._settings.once else OK
 
@@ -276,7 +280,7 @@ class QuestionLoop:
         self._readers = ""
         try:
             while True:
-                word = question.ask(self._board.waiting_count, lambda: self._source(asked).fetched(asked.id))
+                word = question.ask(self._unanswered_count, lambda: self._source(asked).fetched(asked.id))
                 if word == text.SKIP:
                     self._skipped[asked.key] = _version(asked)
                     terminal.write(f"Skipped {text.name_of(asked)}. It is still waiting.")

@@ -14,6 +14,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import cells
 from tests.cli.question_desk import PASTE, PLAIN, QUICK, Desk, lasting
@@ -58,6 +59,27 @@ def test_approve_deny_skip_and_quit_one_at_a_time() -> None:
         assert desk.ended() == 0
         assert desk.restored()
     assert gate.decided == [("act-1", Verdict.APPROVE, "", None), ("act-2", Verdict.DENY, "not today", None)]
+
+
+class LateGate(ScriptedGate):
+    """Takes decisions and does not report what they changed."""
+
+    def tell(self, name: str, *items: Request) -> None:
+        for item in items:
+            self.items[item.id] = item
+
+
+def test_what_was_answered_here_is_not_counted_as_waiting_although_its_end_is_not_reported() -> None:
+    gate = LateGate(*(lasting(request(number)) for number in range(1, 4)))
+    with Desk(gate) as desk:
+        desk.asked()
+        desk.press("d")
+        desk.until("Reason, or enter for none: ")
+        desk.press("\n")
+        desk.until("Denied act-on-1 act-1.")
+        assert "Approval required: 2 requests waiting" in desk.asked()
+        desk.press("q")
+        desk.until("\n2 requests still waiting.")
 
 
 def test_it_waits_for_the_next_request_and_says_so() -> None:
