@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help skeletons demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api fuzz lock clean
+.PHONY: help skeletons demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers installs notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api fuzz lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -105,6 +105,9 @@ mcp: $(READY) ## try real MCP clients from PyPI and npm with the MCP server; ins
 
 mcp-servers: $(READY) ## try real MCP servers from the npm registry and PyPI; installs them into .mcp-servers
 	@$(BIN)/python -m tests.mcp_servers
+
+installs: $(READY) ## install as users do, with every Python that is here, and try the result; takes a few minutes
+	@$(BIN)/python -m tests.installs
 
 notifications: $(READY) ## try notifications on a real desktop without a screen; installs its programs with apt-get
 	@$(BIN)/python -m tests.notifications

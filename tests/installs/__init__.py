@@ -1,0 +1,1 @@
+"""Installs the program in every way that the documentation names."""
