@@ -61,8 +61,11 @@ def _publishers(here: Paths, recorded: TrustedPublishers) -> tuple[Check, Publis
 
 def _in_use(installed: InstalledPackages, keyring: PublisherKeyring, cache: Path) -> Check:
     """Whether what a gate loads is valid: what is installed, or else the samples."""
-    if not installed.has_actions:
+    if not installed.replace_samples:
         return _samples(installed)
+    if not installed.packages and not installed.invalid:
+        fix = "Install actions with `aileron-tui add SOURCE`. The samples are not used after a package was installed."
+        return Check("manifests", Status.WARN, "no action: every package was removed", fix=fix)
     loaded = installed_content(installed)
     content = loaded.bundle
     errors = [finding for finding in content.findings if finding.severity is Severity.ERROR]

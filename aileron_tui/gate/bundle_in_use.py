@@ -1,7 +1,7 @@
 """Which bundle a gate uses: the installed packages, or a folder.
 
 A folder that was named is used as it is. Otherwise the gate uses what is installed, and the samples that ship with the
-program if no action is.
+program if no action was ever installed.
 """
 
 from dataclasses import replace
@@ -40,7 +40,7 @@ class BundleInUse:
         if marks != self._seen:
             found = Packages.of(ledger)
             count, before = self._known
-            if (found, found.invalid) != (before, before.invalid):
+            if _content(found) != _content(before):
                 self._known = (count + 1, found)
             self._seen = marks
 
@@ -59,8 +59,7 @@ class BundleInUse:
 
     def _state(self, count: int, packages: Packages) -> FolderState:
         files = (*self._keyring_state(), *folder_state(self._store.root / "sha256"))
-        has_actions = any(known.grant.actions for known in packages.values())
-        return (*_first(count), *files, *(() if has_actions else folder_state(self._setup.manifests)))
+        return (*_first(count), *files, *(() if packages.replace_samples else folder_state(self._setup.manifests)))
 
     def load(self) -> InstalledBundle:
         """Loads the bundle."""
@@ -77,7 +76,7 @@ class BundleInUse:
         for source in found_sources(self._setup.config.manifests, home, installed):
             if source.problem or source.new:
                 log.warning("%s", inline(f"{source.words}. {source.fix}"))
-        if installed.has_actions:
+        if installed.replace_samples:
             return install_content(content.bundle, content.connectors, settings, state)
         samples = install(self._setup.manifests, settings)
         return replace(samples, findings=(*content.bundle.findings, *samples.findings), folder_state=state)
@@ -119,7 +118,7 @@ class BundleInUse:
     def words(self) -> str:
         """Where the bundle comes from."""
         packages = self._known[1] if self._setup.packages else Packages()
-        if any(known.grant.actions for known in packages.values()):
+        if packages.replace_samples:
             count = len(packages)
             return f"{count} installed package{'' if count == 1 else 's'}"
         return ", ".join(map(str, (self._setup.manifests, *self._setup.more_manifests)))
@@ -132,6 +131,11 @@ class BundleInUse:
         installed = installed_packages(self._setup.data, self._known[1])
         known = known_connectors(installed, (*self._setup.more_manifests, self._setup.manifests, *config.manifests))
         return unknown_names(config.connectors, known)
+
+
+def _content(packages: Packages) -> tuple[object, ...]:
+    """What changes the bundle if it changes."""
+    return packages, packages.invalid, packages.replace_samples
 
 
 def _first(count: int) -> FolderState:

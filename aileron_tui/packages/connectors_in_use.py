@@ -24,12 +24,12 @@ class ConnectorInUse:
 def connectors_in_use(
     installed: InstalledPackages, folders: Sequence[Path], keyring: PublisherKeyring
 ) -> Mapping[str, ConnectorInUse]:
-    """The connectors by name. Without folders, what is installed counts, and the samples if no action is installed."""
+    """The connectors by name. Without folders, what is installed counts, and the samples if no action ever was."""
     if folders:
         sources = [(folder, f"the folder {folder}") for folder in folders]
         found: dict[str, ConnectorInUse] = {}
     else:
-        sources = [] if installed.has_actions else [(bundled("manifests"), "the samples of aileron-tui")]
+        sources = [] if installed.replace_samples else [(bundled("manifests"), "the samples of aileron-tui")]
         found = {each.connector.name: each for each in _installed(installed)}
     for folder, origin in sources:
         for name, package in read_packages(folder).items():

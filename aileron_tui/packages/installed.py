@@ -38,15 +38,14 @@ class InstalledPackage:
 
 @dataclass(frozen=True, slots=True)
 class InstalledPackages:
-    """Everything that is installed, and what is wrong with entries of the ledger that were ignored."""
+    """Everything that is installed, and what is wrong with entries of the ledger that were ignored.
+
+    `replace_samples` is whether a package with an action is or was installed, even if it cannot be used.
+    """
 
     packages: tuple[InstalledPackage, ...] = ()
     invalid: tuple[str, ...] = ()
-
-    @property
-    def has_actions(self) -> bool:
-        """Whether any package that is installed has an action, even if it cannot be used."""
-        return any(package.known.grant.actions for package in self.packages)
+    replace_samples: bool = False
 
     @property
     def usable_connectors(self) -> frozenset[str]:
@@ -67,7 +66,7 @@ def installed_packages(data: Path, packages: Packages) -> InstalledPackages:
     """Reads the packages that the ledger lists, and checks that they are what was approved."""
     store = PackageStore(data)
     found = (_read(store, known) for _, known in sorted(packages.items()))
-    return InstalledPackages(tuple(found), tuple(packages.invalid))
+    return InstalledPackages(tuple(found), tuple(packages.invalid), packages.replace_samples)
 
 
 def installed_content(installed: InstalledPackages) -> InstalledContent:

@@ -49,10 +49,15 @@ class KnownPackage:
 
 
 class Packages(dict[str, KnownPackage]):
-    """Installed packages by name. `invalid` has what is wrong with the entries that were `ignored`, by number."""
+    """Installed packages by name. `invalid` has what is wrong with the entries that were `ignored`, by number.
+
+    `replace_samples` is whether a package with an action is or was installed. From then on the samples are not used: if
+    the last package is removed, a waiting request must not become one of a sample that has the same name.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self.replace_samples = False
         self.invalid: list[str] = []
         self.ignored: set[int] = set()
         self._hashes: dict[str, str] = {}
@@ -101,6 +106,7 @@ class Packages(dict[str, KnownPackage]):
         for grant in change.added:
             about = (entry.seq, entry.time, approver.name, approver.public.fingerprint)
             self[grant.name] = KnownPackage(grant, *about)
+            self.replace_samples |= bool(grant.actions)
 
     def objection(self, change: PackageChange, time: str) -> str:
         """Why a change cannot be made now, in words, or "" if it can."""

@@ -63,6 +63,15 @@ def test_what_is_installed_is_checked_with_its_signatures(home: Path, tmp_path: 
     assert "is wrong" in detail
 
 
+def test_after_the_last_package_was_removed_the_samples_are_not_used(home: Path, tmp_path: Path) -> None:
+    package = PackageHome(home / "data")
+    package.add(made_release().write_bundle(tmp_path / "bundle"))
+    package.remove("mail")
+    status, words, detail = checks()["manifests"]
+    assert (status, words) == ("warn", "no action: every package was removed")
+    assert "aileron-tui add SOURCE" in detail
+
+
 def test_a_connector_that_cannot_be_loaded_is_said(home: Path, tmp_path: Path) -> None:
     folder = built_repository(tmp_path / "notes")
     (folder / "connector" / "connector.wasm").write_bytes(WRONG_IMPORT)

@@ -162,6 +162,18 @@ async def test_the_account_is_shown_and_what_lacks_one_is_warned_about(size: tup
             assert words in shown.replace("▎", "").replace("▌", "")
 
 
+@async_test
+async def test_a_call_without_an_account_is_not_said_to_be_decidable() -> None:
+    plain = prompt(unavailable="an account is needed")
+    for needs, words in (("", "You can still decide"), ("run `aileron-tui bind`", "you can only deny it")):
+        step = ResolvedStep("send", "send_draft", replace(plain.connector, needs=needs), plain.args)
+        app = PromptApp(item(replace(plain, steps=(step,))))
+        async with app.run_test(size=(120, 60)) as pilot:
+            await settle(pilot)
+            assert ("You can still decide" in words) == any("You can still decide" in row for row in lines(app))
+            assert any(words in row for row in lines(app))
+
+
 @pytest.mark.parametrize("size", [(40, 80), (120, 60)])
 @async_test
 async def test_every_step_that_would_run_is_shown_with_its_inputs(size: tuple[int, int]) -> None:

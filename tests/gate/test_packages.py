@@ -86,7 +86,9 @@ def test_a_gate_follows_what_is_installed(packages: PackageGate) -> None:
             assert names(gate) == {*ACTIONS, NEW_ACTION}
 
             packages.home.remove("mail")
-            await until(lambda: "move-file" in names(gate))
+            result = await result_of(gate, id_)
+            assert dig(result, "failure", "error", "class") == "withdrawn", "the sample of that name is not meant"
+            assert not names(gate), "the samples are not used any more"
 
     run_async(work())
 

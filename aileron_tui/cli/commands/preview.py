@@ -187,7 +187,7 @@ def _own_setup(options: argparse.Namespace) -> tuple[_Setup, str]:
         from aileron_tui.packages.installed import installed_content  # noqa: PLC0415
 
         known = installed_here()
-        if known.has_actions:
+        if known.replace_samples:
             content = installed_content(known)
             return _Setup(content.bundle, content.connectors, config), _INSTALLED
     folders = folders or [bundled("manifests")]

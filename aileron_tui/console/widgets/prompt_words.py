@@ -119,10 +119,12 @@ def unavailable(request: Request) -> Content:
     if request.fetching or preview is None or not preview.unavailable:
         return Content("")
     more = _HOW_TO_RETRY if request.refreshable else _HOW_TO_SEE_ALL if request.daemon else ""
+    needs_account = any(step.connector.needs for step in request.prompt.steps)
+    choice = "Until there is an account, you can only deny it" if needs_account else f"You can still decide{more}"
     return Content.assemble(
         trusted("⚠ Preview unavailable: ", STRONG_WARNING),
         foreign_short(preview.unavailable, _MAX_SENTENCE, STRONG),
-        trusted(f"\nYou see only what the agent sent. You can still decide{more}."),
+        trusted(f"\nYou see only what the agent sent. {choice}."),
     )
 
 
