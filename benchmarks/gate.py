@@ -39,6 +39,8 @@ from benchmarks._result import Result
 
 ROUNDS: Final = 150
 WARM: Final = 20
+TURN_SECONDS: Final = 120.0
+"""How long a turn may take; the first one compiles the connector."""
 HOST: Final = "127.0.0.1"
 # At high risk the preview is fetched again when the answer comes, which the bare side does not do.
 CONFIG: Final = """
@@ -193,6 +195,10 @@ class Side:
 
     async def turn(self, upstream: Upstream) -> tuple[float, float]:
         """Makes one request, decides it, and returns both times. Waits until everything has ended."""
+        async with asyncio.timeout(TURN_SECONDS):
+            return await self._turn(upstream)
+
+    async def _turn(self, upstream: Upstream) -> tuple[float, float]:
         self._number += 1
         call = json.dumps({"args": {"draft_id": f"r-{self._number}"}}).encode()
         began = time.perf_counter()
@@ -202,8 +208,7 @@ class Side:
         path, body = await self.decision()
         decided = time.perf_counter()
         reader = await self.approver.send("POST", path, body)
-        started = await upstream.sends.get()
-        await self.approver.receive(reader)
+        started, _ = await asyncio.gather(upstream.sends.get(), self.approver.receive(reader))  # fails if refused
         await self.settle()
         return came - began, started - decided
 
@@ -225,17 +230,23 @@ class Ours(Side):
 
     async def decision(self) -> tuple[str, bytes]:
         """Signs the prompt once the preview was fetched."""
-        _, event = await self.watcher.next(b"updated")
-        item = json.loads(event.split(b"\ndata: ")[1])
+        item = await self._next(lambda item: bool(item["preview_state"] == "ready"))
         statement = read_gate_request(item).statement(Verdict.APPROVE, surface="console", now=datetime.now(UTC))
         self.body = json.dumps({"approved": True, "envelope": sign(statement, self.key).fields()}).encode()
         return f"/v1/action-approvals/{item['id']}/decide", self.body
 
     async def settle(self) -> None:
-        """Waits for the events at the start and at the end of the op."""
-        await self.watcher.next(b"updated")
-        await self.watcher.next(b"updated")
+        """Waits until the op has ended."""
+        await self._next(lambda item: bool(item["state"] == "executed"))
         await super().settle()
+
+    async def _next(self, wanted: Callable[[Any], bool]) -> Any:
+        """Returns the request of the next `updated` event for which this is true; a compiling connector tells too."""
+        while True:
+            _, event = await self.watcher.next(b"updated")
+            item = json.loads(event.split(b"\ndata: ")[1])
+            if wanted(item):
+                return item
 
     def written(self) -> tuple[list[bytes], list[bytes]]:
         """Returns the entries that the last request and the last decision wrote."""
