@@ -83,7 +83,7 @@ async def _measured(folder: Path, key: UnlockedKey) -> list[Result]:
 
 def _result(name: str, medians: list[float]) -> Result:
     ours, bare = medians
-    return name, ours / bare, 2.0, f"{ours * 1000:.2f} ms and {bare * 1000:.2f} ms"
+    return Result(name, ours / bare, 2.0, f"{ours * 1000:.2f} ms", f"{bare * 1000:.2f} ms")
 
 
 @dataclass
