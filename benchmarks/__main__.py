@@ -24,7 +24,9 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}; without any, all of them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds: only checks that it works")
+    parser.add_argument(
+        "--quick", action="store_true", help="smaller sizes and fewer rounds: only checks that it works"
+    )
     parser.add_argument("--once", action="store_true", help="do not repeat a benchmark that was disturbed")
     options = parser.parse_args(words)
     if unknown := [name for name in options.names if name not in names]:

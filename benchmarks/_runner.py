@@ -31,7 +31,12 @@ def run(name: str, *, quick: bool, say: Callable[[str], None], into: Finished) -
     command = [sys.executable, "-X", "faulthandler", "-m", "benchmarks._child", name, str(writing)]
     # In a session of its own, so that ctrl+c reaches only this process, which then ends the benchmark in order.
     child = subprocess.Popen(
-        command, pass_fds=[writing], stdin=subprocess.DEVNULL, stdout=sys.stderr, env=environment, start_new_session=True
+        command,
+        pass_fds=[writing],
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
+        env=environment,
+        start_new_session=True,
     )
     os.close(writing)
     try:

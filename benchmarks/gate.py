@@ -7,25 +7,18 @@ import asyncio
 import base64
 import json
 import os
-import signal
-import socket
-import sqlite3
 import statistics
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from aileron_tui.core.decision import Verdict, pae
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.ledger.sqlite.reader import SqliteReader
 from aileron_tui.ledger.sqlite.writer import SqliteLedger
@@ -34,14 +27,14 @@ from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.session_proof import session_proof
-from benchmarks._bare_wasmtime import ANSWER, TOKEN, bare_call
+from benchmarks._bare_wasmtime import ANSWER, TOKEN
+from benchmarks._http_connection import HOST, Connection, Watcher, process
 from benchmarks._result import Result
 
 ROUNDS: Final = 150
 WARM: Final = 20
 TURN_SECONDS: Final = 120.0
 """How long a turn may take; the first one compiles the connector."""
-HOST: Final = "127.0.0.1"
 # At high risk the preview is fetched again when the answer comes, which the bare side does not do.
 CONFIG: Final = """
 [policy]
@@ -119,68 +112,6 @@ async def _upstream() -> AsyncIterator[Upstream]:
         yield upstream
     finally:
         server.close()
-
-
-class Connection:
-    """One HTTP connection that stays open."""
-
-    def __init__(self, port: int, token: str = "") -> None:
-        self._port = port
-        self._token = token
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-
-    async def send(self, method: str, path: str, body: bytes = b"") -> asyncio.StreamReader:
-        if self._streams is None:
-            self._streams = await asyncio.open_connection(HOST, self._port, limit=2**22)
-        head = (
-            f"{method} {path} HTTP/1.1\r\nHost: {HOST}:{self._port}\r\nAuthorization: Bearer {self._token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        self._streams[1].write(head.encode() + body)
-        return self._streams[0]
-
-    async def receive(self, reader: asyncio.StreamReader) -> bytes:
-        head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        body = await reader.readexactly(length)
-        if not head.startswith((b"http/1.1 200", b"http/1.1 202")):
-            raise RuntimeError(f"{head!r} {body!r}")
-        return body
-
-    async def ask(self, method: str, path: str, body: bytes = b"") -> Any:
-        return json.loads(await self.receive(await self.send(method, path, body)))
-
-    def close(self) -> None:
-        if self._streams:
-            self._streams[1].close()
-
-
-class Watcher:
-    """Reads events as they come."""
-
-    def __init__(self, port: int, token: str, path: str) -> None:
-        self._connection = Connection(port, token)
-        self._path = path
-        self._rest = b""
-
-    async def open(self) -> None:
-        self._reader = await self._connection.send("GET", self._path)
-        await self._reader.readuntil(b"\r\n\r\n")
-
-    async def next(self, name: bytes) -> tuple[float, bytes]:
-        """Returns when the next event with this name arrived, and its bytes; skips others."""
-        while True:
-            while b"\n\n" not in self._rest:
-                size = int(await self._reader.readline(), 16)
-                self._rest += await self._reader.readexactly(size)
-                await self._reader.readexactly(2)
-            came = time.perf_counter()
-            event, _, self._rest = self._rest.partition(b"\n\n")
-            if b"\nevent: %b\n" % name in event:
-                return came, event + b"\n\n"
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 class Side:
@@ -267,7 +198,7 @@ async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[O
         ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("bench", key.public))
     environment = {**os.environ, "AILERON_TUI_HOME": str(home), "BENCH_TOKEN": TOKEN}
     words = ("-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(bundle))
-    async with _process(words, environment) as line:
+    async with process(words, environment) as line:
         said = json.loads(line)
         port = int(said["url"].rpartition(":")[2])
         approver = Connection(port)
@@ -305,7 +236,7 @@ async def _bare(folder: Path, bundle: Path, upstream: int, key: UnlockedKey, our
     for name, data in given.items():
         (folder / name).write_bytes(data)
     public = key.public.raw.hex()
-    async with _process(("-m", "benchmarks.gate", "bare", str(folder), str(bundle), str(upstream), public)) as line:
+    async with process(("-m", "benchmarks._bare_gate", str(folder), str(bundle), str(upstream), public)) as line:
         port = int(line)
         watcher = Watcher(port, TOKEN, "/watch")
         await watcher.open()
@@ -314,104 +245,3 @@ async def _bare(folder: Path, bundle: Path, upstream: int, key: UnlockedKey, our
         yield side
         for connection in (side.agent, side.approver, watcher):
             connection.close()
-
-
-@asynccontextmanager
-async def _process(words: tuple[str, ...], environment: dict[str, str] | None = None) -> AsyncIterator[bytes]:
-    """Starts a program and yields the first line it prints."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *words,
-        env=environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        if process.stdout is None or not (line := await process.stdout.readline()):
-            raise RuntimeError(f"{words} does not start")
-        yield line
-    finally:
-        if process.returncode is None:
-            process.send_signal(signal.SIGTERM)
-        await process.wait()
-
-
-# The bare side, in its own process.
-
-
-def _serve_bare(folder: Path, bundle: Path, upstream: int, public: str) -> None:
-    """The least server that does the same, without checks, order or limits."""
-    import httpx  # noqa: PLC0415  # only this process needs them
-    import uvicorn  # noqa: PLC0415
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
-    from starlette.applications import Starlette  # noqa: PLC0415
-    from starlette.requests import Request  # noqa: PLC0415
-    from starlette.responses import Response, StreamingResponse  # noqa: PLC0415
-    from starlette.routing import Route  # noqa: PLC0415
-
-    event, reply, asked, begun = ((folder / name).read_bytes() for name in ("event", "reply", "asked", "begun"))
-    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
-    write = _writer(folder / "bare.db")
-    inputs: JsonObject = {"base_url": f"http://{HOST}:{upstream}", "draft_id": "r-1"}
-    call = bare_call(bundle, httpx.Client(trust_env=False), "send_draft", inputs)
-    pool = ThreadPoolExecutor(100)
-    watchers: list[asyncio.Queue[bytes]] = []
-
-    async def run(request: Request) -> Response:
-        json.loads(await request.body())
-        await asyncio.to_thread(write, asked)
-        for watcher in watchers:
-            watcher.put_nowait(event)
-        return Response(reply, 202, media_type="application/json")
-
-    async def decide(request: Request) -> Response:
-        envelope = json.loads(await request.body())["envelope"]
-        payload = base64.b64decode(envelope["payload"])
-        key.verify(base64.b64decode(envelope["signatures"][0]["sig"]), pae(envelope["payloadType"], payload))
-        await asyncio.to_thread(write, begun)
-        asyncio.get_running_loop().run_in_executor(pool, call)
-        return Response(b"{}", media_type="application/json")
-
-    async def watch(_: Request) -> Response:
-        mine: asyncio.Queue[bytes] = asyncio.Queue()
-        watchers.append(mine)
-
-        async def events() -> AsyncIterator[bytes]:
-            while True:
-                yield await mine.get()
-
-        return StreamingResponse(events(), media_type="text/event-stream")
-
-    routes = [
-        Route("/v1/actions/{name}/run", run, methods=["POST"]),
-        Route("/decide", decide, methods=["POST"]),
-        Route("/watch", watch),
-    ]
-    config = uvicorn.Config(Starlette(routes=routes), http="h11", log_level="error", access_log=False)
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind((HOST, 0))
-    listener.listen()
-    print(listener.getsockname()[1], flush=True)
-    uvicorn.Server(config).run([listener])
-
-
-def _writer(path: Path) -> Callable[[bytes], None]:
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("CREATE TABLE entries (seq INTEGER PRIMARY KEY, data BLOB NOT NULL, hash BLOB NOT NULL)")
-    guard = threading.Lock()
-
-    def write(data: bytes) -> None:
-        with guard:
-            db.execute("BEGIN IMMEDIATE")
-            db.execute("INSERT INTO entries (data, hash) VALUES (?, ?)", (data, bytes(32)))
-            db.execute("COMMIT")
-
-    return write
-
-
-if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["bare", folder, bundle, upstream, public]:
-            _serve_bare(Path(folder), Path(bundle), int(upstream), public)

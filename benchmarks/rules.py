@@ -112,7 +112,8 @@ def _replayed(reader: SqliteReader, rule: Rule, words: str) -> Result:
     if found.asked != REQUESTS or not found.answered:
         raise RuntimeError(f"not everything was replayed: {found}")
     note = f"{found.answered:,} of {found.asked:,}"
-    return against(f"replaying {words} over {REQUESTS:,} requests / 2 s of processor time", taken, REPLAY_SECONDS, 1.0, note)
+    title = f"replaying {words} over {REQUESTS:,} requests / 2 s of processor time"
+    return against(title, taken, REPLAY_SECONDS, 1.0, note)
 
 
 def _args(number: int) -> JsonObject:
