@@ -92,14 +92,8 @@ def _rows(seq: int, head: str, count: int, key: UnlockedKey) -> Iterator[tuple[i
     while seq < count:
         for draft in request_entries(f"act-{seq}", seq, lambda: head, key):  # noqa: B023  # the current head is meant
             seq += 1
-            fields: JsonObject = {
-                "seq": seq,
-                "time": TIME,
-                "kind": draft.kind,
-                "request": draft.request,
-                "version": VERSION,
-            }
+            fields: JsonObject = {"seq": seq, "time": TIME, "kind": draft.kind, "request": draft.request}
             # For these values, the fast writer of the standard library produces the canonical form.
-            text = json.dumps(fields | {"body": draft.body}, sort_keys=True, separators=(",", ":"))
+            text = json.dumps(fields | {"body": draft.body, "version": VERSION}, sort_keys=True, separators=(",", ":"))
             head = link(head, text.encode())
             yield seq, text.encode(), bytes.fromhex(head[7:])

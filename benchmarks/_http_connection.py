@@ -1,4 +1,4 @@
-"""HTTP connections to a gate, and programs that say where they listen."""
+"""HTTP connections to a gate, the service behind it, and programs that say where they listen."""
 
 import asyncio
 import json
@@ -7,9 +7,47 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any, Final
 
+from benchmarks._bare_wasmtime import ANSWER
+
 HOST: Final = "127.0.0.1"
+
+
+@dataclass
+class Upstream:
+    """The service that the connector calls: notes when the first byte of each send arrives."""
+
+    port: int = 0
+    sends: "asyncio.Queue[float]" = field(default_factory=asyncio.Queue)
+
+
+@asynccontextmanager
+async def upstream_service() -> AsyncIterator[Upstream]:
+    upstream = Upstream()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while first := await reader.read(1):
+                began = time.perf_counter()
+                head = first + await reader.readuntil(b"\r\n\r\n")
+                length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+                await reader.readexactly(int(length or 0))
+                writer.write(ANSWER)
+                if head.startswith(b"POST"):
+                    upstream.sends.put_nowait(began)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(handle, HOST, 0)
+    upstream.port = server.sockets[0].getsockname()[1]
+    try:
+        yield upstream
+    finally:
+        server.close()
 
 
 class Connection:

@@ -4,16 +4,12 @@ Each side is a process of its own. This process calls them in turns, and is also
 """
 
 import asyncio
-import base64
 import json
-import os
 import statistics
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,31 +17,16 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.ledger.sqlite.reader import SqliteReader
-from aileron_tui.ledger.sqlite.writer import SqliteLedger
-from aileron_tui.runtime.request_reader import read_gate_request
-from aileron_tui.signing.approvers import Approvers
-from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
-from aileron_tui.signing.session_proof import session_proof
-from benchmarks._bare_wasmtime import ANSWER, TOKEN
-from benchmarks._http_connection import HOST, Connection, Watcher, process
+from benchmarks._bare_wasmtime import TOKEN
+from benchmarks._gate_home import WATCH, decision, gate_command, gate_environment, make_home, open_session
+from benchmarks._http_connection import Connection, Upstream, Watcher, process, upstream_service
 from benchmarks._result import Result
 
 ROUNDS: Final = 150
 WARM: Final = 20
 TURN_SECONDS: Final = 120.0
 """How long a turn may take; the first one compiles the connector."""
-# At high risk the preview is fetched again when the answer comes, which the bare side does not do.
-CONFIG: Final = """
-[policy]
-asks_per_10_minutes = 0
-
-[connectors."local://aileron/mail".credential]
-env = "BENCH_TOKEN"
-
-[[risk]]
-level = "normal"
-"""
 
 
 def measure() -> list[Result]:
@@ -56,7 +37,7 @@ def measure() -> list[Result]:
 
 async def _measured(folder: Path, key: UnlockedKey) -> list[Result]:
     async with AsyncExitStack() as stack:
-        upstream = await stack.enter_async_context(_upstream())
+        upstream = await stack.enter_async_context(upstream_service())
         bundle = materialise(folder / "suite", upstream.port)
         ours = await stack.enter_async_context(_gate(folder, bundle, key))
         await ours.turn(upstream)  # the bare side uses what the gate sent and wrote in this turn
@@ -77,41 +58,6 @@ async def _measured(folder: Path, key: UnlockedKey) -> list[Result]:
 def _result(name: str, medians: list[float]) -> Result:
     ours, bare = medians
     return Result(name, ours / bare, 2.0, f"{ours * 1000:.2f} ms", f"{bare * 1000:.2f} ms")
-
-
-@dataclass
-class Upstream:
-    """The service that the connector calls: notes when the first byte of each send arrives."""
-
-    port: int = 0
-    sends: "asyncio.Queue[float]" = field(default_factory=asyncio.Queue)
-
-
-@asynccontextmanager
-async def _upstream() -> AsyncIterator[Upstream]:
-    upstream = Upstream()
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while first := await reader.read(1):
-                began = time.perf_counter()
-                head = first + await reader.readuntil(b"\r\n\r\n")
-                length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
-                await reader.readexactly(int(length or 0))
-                writer.write(ANSWER)
-                if head.startswith(b"POST"):
-                    upstream.sends.put_nowait(began)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(handle, HOST, 0)
-    upstream.port = server.sockets[0].getsockname()[1]
-    try:
-        yield upstream
-    finally:
-        server.close()
 
 
 class Side:
@@ -162,8 +108,7 @@ class Ours(Side):
     async def decision(self) -> tuple[str, bytes]:
         """Signs the prompt once the preview was fetched."""
         item = await self._next(lambda item: bool(item["preview_state"] == "ready"))
-        statement = read_gate_request(item).statement(Verdict.APPROVE, surface="console", now=datetime.now(UTC))
-        self.body = json.dumps({"approved": True, "envelope": sign(statement, self.key).fields()}).encode()
+        self.body = decision(item, Verdict.APPROVE, self.key)
         return f"/v1/action-approvals/{item['id']}/decide", self.body
 
     async def settle(self) -> None:
@@ -190,25 +135,12 @@ class Ours(Side):
 
 @asynccontextmanager
 async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[Ours]:
-    home = folder / "home"
-    home.mkdir(0o700)
-    (home / "config.toml").write_text(CONFIG)
-    (home / "config.toml").chmod(0o600)
-    with SqliteLedger(home / "data" / "ledger.db", role="bench") as ledger:
-        ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("bench", key.public))
-    environment = {**os.environ, "AILERON_TUI_HOME": str(home), "BENCH_TOKEN": TOKEN}
-    words = ("-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(bundle))
-    async with process(words, environment) as line:
+    home = make_home(folder, key)
+    async with process(gate_command(bundle), gate_environment(home)) as line:
         said = json.loads(line)
         port = int(said["url"].rpartition(":")[2])
-        approver = Connection(port)
-        asked = await approver.ask("POST", "/v1/approver/challenge", b"{}")
-        proof = key.sign(session_proof(asked["challenge"], said["instance"], asked["ledger"]))
-        opening = {"challenge": asked["challenge"], "keyid": key.public.fingerprint}
-        body = json.dumps({**opening, "signature": base64.b64encode(proof).decode()}).encode()
-        session = (await approver.ask("POST", "/v1/approver/session", body))["token"]
-        approver.close()
-        watcher = Watcher(port, session, "/v1/action-approvals/watch?surface=console")
+        session = await open_session(port, said["instance"], key)
+        watcher = Watcher(port, session, WATCH)
         await watcher.open()
         await watcher.next(b"snapshot")
         agent = Connection(port, Path(said["agent_token_file"]).read_text().strip())
