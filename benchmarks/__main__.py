@@ -10,7 +10,6 @@ import signal
 import sys
 import time
 from pathlib import Path
-from pkgutil import iter_modules
 
 import benchmarks
 from benchmarks import _report
@@ -20,7 +19,7 @@ from benchmarks._runner import quieter, run
 
 def main(words: list[str]) -> int:
     """Prints each measurement and a table of all. Returns 0, 1 for a miss, 2 for wrong words, 130 for ctrl+c."""
-    names = [module.name for module in iter_modules(benchmarks.__path__) if not module.name.startswith("_")]
+    names = benchmarks.names()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}; without any, all of them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")

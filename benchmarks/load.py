@@ -57,7 +57,7 @@ async def _measured(folder: Path, key: UnlockedKey) -> list[Result]:
             for _ in range(WAVES):
                 await _wave(gate, tokens, session, key, numbers)
             memory = gate.memory("VmRSS")
-            rate = await _calls(gate, tokens, WAITING // AGENTS, numbers)
+            rate = await _calls(gate, tokens, WAITING // AGENTS, numbers, [])
             full = gate.memory("VmRSS")
             gate.process.send_signal(signal.SIGKILL)
         began = time.perf_counter()
@@ -123,10 +123,12 @@ async def _gate(home: Path, bundle: Path) -> AsyncIterator[_Gate]:
         await gate.process.wait()
 
 
-async def _calls(gate: _Gate, tokens: list[str], each: int, numbers: Iterator[int]) -> float:
+async def _calls(
+    gate: _Gate, tokens: list[str], each: int, numbers: Iterator[int], asked: list[tuple[str, str]]
+) -> float:
     """Every agent makes some calls; the answer to each comes once it is in the ledger. Returns calls a second.
 
-    Each call is another one: a call that was denied is refused at once when it is made again.
+    Each call is another one, because identical calls share one request.
     """
 
     async def call(some: list[str]) -> None:
@@ -134,7 +136,9 @@ async def _calls(gate: _Gate, tokens: list[str], each: int, numbers: Iterator[in
             connection = Connection(gate.port, token)
             for _ in range(each):
                 body = json.dumps({"args": {"draft_id": f"r-{next(numbers)}"}}).encode()
-                checked((await connection.ask("POST", ACTION, body))["status"] == "pending_approval")
+                reply = await connection.ask("POST", ACTION, body)
+                checked(reply["status"] == "pending_approval")
+                asked.append((token, reply["approval_id"]))
             connection.close()
 
     began = time.perf_counter()
@@ -143,10 +147,11 @@ async def _calls(gate: _Gate, tokens: list[str], each: int, numbers: Iterator[in
 
 
 async def _wave(gate: _Gate, tokens: list[str], session: str, key: UnlockedKey, numbers: Iterator[int]) -> None:
-    """Every agent makes some calls; all are decided, one of ten denied, and end."""
+    """Every agent makes some calls; all are decided, one of ten denied; they end, and the agents fetch the results."""
     watcher = Watcher(gate.port, session, WATCH)
     await watcher.open()
-    calling = asyncio.create_task(_calls(gate, tokens, WAVE, numbers))
+    asked: list[tuple[str, str]] = []
+    calling = asyncio.create_task(_calls(gate, tokens, WAVE, numbers, asked))
     ready: list[Any] = []
     while len(ready) < WAVE * len(tokens):
         item = await _updated(watcher)
@@ -159,6 +164,10 @@ async def _wave(gate: _Gate, tokens: list[str], session: str, key: UnlockedKey, 
         ran += (await _updated(watcher))["state"] == "executed"
     await deciding
     watcher.close()
+    for token, id_ in asked:
+        agent = Connection(gate.port, token)
+        checked((await agent.ask("GET", f"{LIST}/{id_}/result"))["status"] in ("completed", "denied"))
+        agent.close()
 
 
 def _numbers(count: int) -> list[int]:
