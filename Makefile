@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help skeletons demo test test-all check lint types bench bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers installs notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api fuzz lock clean
+.PHONY: help skeletons demo test test-all check lint types bench performance bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers installs notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api fuzz lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -54,8 +54,11 @@ types: $(READY) ## check types
 
 check: lint types test-all api ## run every check; do this before a commit
 
-bench: $(READY) ## run the benchmarks, which measure ratios instead of seconds
-	@$(BIN)/python -m benchmarks
+bench: $(READY) ## run every benchmark, which measure ratios instead of seconds; takes a quarter of an hour
+	@$(BIN)/python -m benchmarks --json .bench.json
+
+performance: $(READY) ## write docs/performance.md and its chart from the last make bench
+	@$(BIN)/python -m tools.performance
 
 bench-page: $(READY) ## measure the page in Chromium beside the console; needs what make browser installs
 	@$(BIN)/python -m benchmarks answers
@@ -181,4 +184,4 @@ lock: $(READY) ## update requirements.lock and the lock files in tools
 	  - -o tools/skeletons.lock
 
 clean: ## remove the environment and all caches
-	@rm -rf .venv .skeletons .agents .frameworks .api .fuzz .mcp-clients .mcp-servers .browser dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .skeletons .agents .frameworks .api .fuzz .mcp-clients .mcp-servers .browser .bench.json dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from benchmarks._report import line
 from benchmarks._result import Result, against
 from tests.browser.answer_cases import enrol
 from tests.browser.authenticator import Authenticator
@@ -119,7 +120,7 @@ def _noted(found: Tab, name: str) -> float:
 
 if __name__ == "__main__":
     over = 0
-    for title, ratio, limit, note in measure():
-        over += ratio > limit
-        print(f"{'ok  ' if ratio <= limit else 'OVER'} {ratio:8.2f} of {limit:<6g} {title:<58} {note}", flush=True)
+    for result in measure():
+        over += not result.good
+        print(line(result), flush=True)
     sys.exit(1 if over else 0)

@@ -15,6 +15,7 @@ TICK: Final = 0.005
 QUIET: Final = 10.0
 """Milliseconds by which a clock may be late in a round that counts."""
 TRIES: Final = 12
+"""How many rounds are tried until enough of them count."""
 
 _CLOCK: Final = f"""
 import os, select, sys, time
@@ -85,9 +86,9 @@ def counted(tried: list[Stalls], rounds: int) -> list[float]:
     return some[:rounds] if len(some) >= rounds else [stalls.worst for stalls in tried]
 
 
-def enough(tried: list[Stalls], rounds: int) -> bool:
+def enough(tried: list[Stalls], rounds: int, tries: int = TRIES) -> bool:
     """Returns whether enough rounds count, or the limit of tries is reached."""
-    return sum(stalls.counts for stalls in tried) >= rounds or len(tried) >= TRIES
+    return sum(stalls.counts for stalls in tried) >= rounds or len(tried) >= tries
 
 
 def left_out(tried: list[Stalls]) -> str:

@@ -17,7 +17,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.signing import key_store
 from benchmarks._console_driver import ObservedConsole, StreamedGate, arrival, console, item, wait_until
-from benchmarks._result import Result, against
+from benchmarks._result import Result, against, duration
 from benchmarks._running_gate import RunningGate, running_gate
 
 FRAME: Final = 1 / 60
@@ -48,8 +48,8 @@ async def _arrival() -> Result:
                 painted = await app.until_painted(partial(_has, one.prompt.action), partial(gate.send, arrival(one)))
                 late.append(painted - gate.read_at)
     middle, worst = statistics.median(late), max(late)
-    note = f"median {middle * 1e3:.1f} ms, worst {worst * 1e3:.1f} ms; a frame is {FRAME * 1e3:.1f} ms"
-    return "arrival at the client to painted row, in frames", middle / FRAME, 1.0, note
+    title = "arrival at the client to painted row, in frames"
+    return Result(title, middle / FRAME, 1.0, duration(middle), duration(FRAME), f"worst {duration(worst)}", "frames")
 
 
 async def _answers(gate: RunningGate) -> Result:
@@ -97,11 +97,15 @@ async def _asked(gate: RunningGate, app: ObservedConsole, subject: str) -> Reque
     args: JsonObject = {"to": "team@example.com", "subject": subject, "body": "Hello"}
     id_ = str((await asyncio.to_thread(gate.agent.run, "draft-mail", args))["approval_id"])
     await wait_until(lambda: id_ in app.board.requests and not app.board.requests[id_].fetching)
-    app.board.selected = id_
-    app.redraw()
+    app.call_later(_select, app, id_)
     await wait_until(lambda: not BY_ID["approve"].why_not(app._main.key_state))
     await asyncio.sleep(0.05)
     return app.board.requests[id_]
+
+
+def _select(app: ObservedConsole, id_: str) -> None:
+    app.board.selected = id_
+    app.redraw()
 
 
 class _Noted(dict[str, str]):

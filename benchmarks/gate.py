@@ -4,53 +4,29 @@ Each side is a process of its own. This process calls them in turns, and is also
 """
 
 import asyncio
-import base64
 import json
-import os
-import signal
-import socket
-import sqlite3
 import statistics
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from aileron_tui.core.decision import Verdict, pae
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.ledger.sqlite.reader import SqliteReader
-from aileron_tui.ledger.sqlite.writer import SqliteLedger
-from aileron_tui.runtime.request_reader import read_gate_request
-from aileron_tui.signing.approvers import Approvers
-from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
-from aileron_tui.signing.session_proof import session_proof
-from benchmarks._bare_wasmtime import ANSWER, TOKEN, bare_call
+from benchmarks._bare_wasmtime import TOKEN
+from benchmarks._gate_home import WATCH, decision, gate_command, gate_environment, make_home, open_session
+from benchmarks._http_connection import Connection, Upstream, Watcher, process, upstream_service
 from benchmarks._result import Result
 
 ROUNDS: Final = 150
 WARM: Final = 20
-HOST: Final = "127.0.0.1"
-# At high risk the preview is fetched again when the answer comes, which the bare side does not do.
-CONFIG: Final = """
-[policy]
-asks_per_10_minutes = 0
-
-[connectors."local://aileron/mail".credential]
-env = "BENCH_TOKEN"
-
-[[risk]]
-level = "normal"
-"""
+TURN_SECONDS: Final = 120.0
+"""How long a turn may take; the first one compiles the connector."""
 
 
 def measure() -> list[Result]:
@@ -61,7 +37,7 @@ def measure() -> list[Result]:
 
 async def _measured(folder: Path, key: UnlockedKey) -> list[Result]:
     async with AsyncExitStack() as stack:
-        upstream = await stack.enter_async_context(_upstream())
+        upstream = await stack.enter_async_context(upstream_service())
         bundle = materialise(folder / "suite", upstream.port)
         ours = await stack.enter_async_context(_gate(folder, bundle, key))
         await ours.turn(upstream)  # the bare side uses what the gate sent and wrote in this turn
@@ -81,104 +57,7 @@ async def _measured(folder: Path, key: UnlockedKey) -> list[Result]:
 
 def _result(name: str, medians: list[float]) -> Result:
     ours, bare = medians
-    return name, ours / bare, 2.0, f"{ours * 1000:.2f} ms and {bare * 1000:.2f} ms"
-
-
-@dataclass
-class Upstream:
-    """The service that the connector calls: notes when the first byte of each send arrives."""
-
-    port: int = 0
-    sends: "asyncio.Queue[float]" = field(default_factory=asyncio.Queue)
-
-
-@asynccontextmanager
-async def _upstream() -> AsyncIterator[Upstream]:
-    upstream = Upstream()
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while first := await reader.read(1):
-                began = time.perf_counter()
-                head = first + await reader.readuntil(b"\r\n\r\n")
-                length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
-                await reader.readexactly(int(length or 0))
-                writer.write(ANSWER)
-                if head.startswith(b"POST"):
-                    upstream.sends.put_nowait(began)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(handle, HOST, 0)
-    upstream.port = server.sockets[0].getsockname()[1]
-    try:
-        yield upstream
-    finally:
-        server.close()
-
-
-class Connection:
-    """One HTTP connection that stays open."""
-
-    def __init__(self, port: int, token: str = "") -> None:
-        self._port = port
-        self._token = token
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-
-    async def send(self, method: str, path: str, body: bytes = b"") -> asyncio.StreamReader:
-        if self._streams is None:
-            self._streams = await asyncio.open_connection(HOST, self._port, limit=2**22)
-        head = (
-            f"{method} {path} HTTP/1.1\r\nHost: {HOST}:{self._port}\r\nAuthorization: Bearer {self._token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        self._streams[1].write(head.encode() + body)
-        return self._streams[0]
-
-    async def receive(self, reader: asyncio.StreamReader) -> bytes:
-        head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        body = await reader.readexactly(length)
-        if not head.startswith((b"http/1.1 200", b"http/1.1 202")):
-            raise RuntimeError(f"{head!r} {body!r}")
-        return body
-
-    async def ask(self, method: str, path: str, body: bytes = b"") -> Any:
-        return json.loads(await self.receive(await self.send(method, path, body)))
-
-    def close(self) -> None:
-        if self._streams:
-            self._streams[1].close()
-
-
-class Watcher:
-    """Reads events as they come."""
-
-    def __init__(self, port: int, token: str, path: str) -> None:
-        self._connection = Connection(port, token)
-        self._path = path
-        self._rest = b""
-
-    async def open(self) -> None:
-        self._reader = await self._connection.send("GET", self._path)
-        await self._reader.readuntil(b"\r\n\r\n")
-
-    async def next(self, name: bytes) -> tuple[float, bytes]:
-        """Returns when the next event with this name arrived, and its bytes; skips others."""
-        while True:
-            while b"\n\n" not in self._rest:
-                size = int(await self._reader.readline(), 16)
-                self._rest += await self._reader.readexactly(size)
-                await self._reader.readexactly(2)
-            came = time.perf_counter()
-            event, _, self._rest = self._rest.partition(b"\n\n")
-            if b"\nevent: %b\n" % name in event:
-                return came, event + b"\n\n"
-
-    def close(self) -> None:
-        self._connection.close()
+    return Result(name, ours / bare, 2.0, f"{ours * 1000:.2f} ms", f"{bare * 1000:.2f} ms")
 
 
 class Side:
@@ -193,6 +72,10 @@ class Side:
 
     async def turn(self, upstream: Upstream) -> tuple[float, float]:
         """Makes one request, decides it, and returns both times. Waits until everything has ended."""
+        async with asyncio.timeout(TURN_SECONDS):
+            return await self._turn(upstream)
+
+    async def _turn(self, upstream: Upstream) -> tuple[float, float]:
         self._number += 1
         call = json.dumps({"args": {"draft_id": f"r-{self._number}"}}).encode()
         began = time.perf_counter()
@@ -202,8 +85,7 @@ class Side:
         path, body = await self.decision()
         decided = time.perf_counter()
         reader = await self.approver.send("POST", path, body)
-        started = await upstream.sends.get()
-        await self.approver.receive(reader)
+        started, _ = await asyncio.gather(upstream.sends.get(), self.approver.receive(reader))  # fails if refused
         await self.settle()
         return came - began, started - decided
 
@@ -225,17 +107,22 @@ class Ours(Side):
 
     async def decision(self) -> tuple[str, bytes]:
         """Signs the prompt once the preview was fetched."""
-        _, event = await self.watcher.next(b"updated")
-        item = json.loads(event.split(b"\ndata: ")[1])
-        statement = read_gate_request(item).statement(Verdict.APPROVE, surface="console", now=datetime.now(UTC))
-        self.body = json.dumps({"approved": True, "envelope": sign(statement, self.key).fields()}).encode()
+        item = await self._next(lambda item: bool(item["preview_state"] == "ready"))
+        self.body = decision(item, Verdict.APPROVE, self.key)
         return f"/v1/action-approvals/{item['id']}/decide", self.body
 
     async def settle(self) -> None:
-        """Waits for the events at the start and at the end of the op."""
-        await self.watcher.next(b"updated")
-        await self.watcher.next(b"updated")
+        """Waits until the op has ended."""
+        await self._next(lambda item: bool(item["state"] == "executed"))
         await super().settle()
+
+    async def _next(self, wanted: Callable[[Any], bool]) -> Any:
+        """Returns the request of the next `updated` event for which this is true; a compiling connector tells too."""
+        while True:
+            _, event = await self.watcher.next(b"updated")
+            item = json.loads(event.split(b"\ndata: ")[1])
+            if wanted(item):
+                return item
 
     def written(self) -> tuple[list[bytes], list[bytes]]:
         """Returns the entries that the last request and the last decision wrote."""
@@ -248,25 +135,12 @@ class Ours(Side):
 
 @asynccontextmanager
 async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[Ours]:
-    home = folder / "home"
-    home.mkdir(0o700)
-    (home / "config.toml").write_text(CONFIG)
-    (home / "config.toml").chmod(0o600)
-    with SqliteLedger(home / "data" / "ledger.db", role="bench") as ledger:
-        ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("bench", key.public))
-    environment = {**os.environ, "AILERON_TUI_HOME": str(home), "BENCH_TOKEN": TOKEN}
-    words = ("-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(bundle))
-    async with _process(words, environment) as line:
+    home = make_home(folder, key)
+    async with process(gate_command(bundle), gate_environment(home)) as line:
         said = json.loads(line)
         port = int(said["url"].rpartition(":")[2])
-        approver = Connection(port)
-        asked = await approver.ask("POST", "/v1/approver/challenge", b"{}")
-        proof = key.sign(session_proof(asked["challenge"], said["instance"], asked["ledger"]))
-        opening = {"challenge": asked["challenge"], "keyid": key.public.fingerprint}
-        body = json.dumps({**opening, "signature": base64.b64encode(proof).decode()}).encode()
-        session = (await approver.ask("POST", "/v1/approver/session", body))["token"]
-        approver.close()
-        watcher = Watcher(port, session, "/v1/action-approvals/watch?surface=console")
+        session = await open_session(port, said["instance"], key)
+        watcher = Watcher(port, session, WATCH)
         await watcher.open()
         await watcher.next(b"snapshot")
         agent = Connection(port, Path(said["agent_token_file"]).read_text().strip())
@@ -294,7 +168,7 @@ async def _bare(folder: Path, bundle: Path, upstream: int, key: UnlockedKey, our
     for name, data in given.items():
         (folder / name).write_bytes(data)
     public = key.public.raw.hex()
-    async with _process(("-m", "benchmarks.gate", "bare", str(folder), str(bundle), str(upstream), public)) as line:
+    async with process(("-m", "benchmarks._bare_gate", str(folder), str(bundle), str(upstream), public)) as line:
         port = int(line)
         watcher = Watcher(port, TOKEN, "/watch")
         await watcher.open()
@@ -303,104 +177,3 @@ async def _bare(folder: Path, bundle: Path, upstream: int, key: UnlockedKey, our
         yield side
         for connection in (side.agent, side.approver, watcher):
             connection.close()
-
-
-@asynccontextmanager
-async def _process(words: tuple[str, ...], environment: dict[str, str] | None = None) -> AsyncIterator[bytes]:
-    """Starts a program and yields the first line it prints."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *words,
-        env=environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        if process.stdout is None or not (line := await process.stdout.readline()):
-            raise RuntimeError(f"{words} does not start")
-        yield line
-    finally:
-        if process.returncode is None:
-            process.send_signal(signal.SIGTERM)
-        await process.wait()
-
-
-# The bare side, in its own process.
-
-
-def _serve_bare(folder: Path, bundle: Path, upstream: int, public: str) -> None:
-    """The least server that does the same, without checks, order or limits."""
-    import httpx  # noqa: PLC0415  # only this process needs them
-    import uvicorn  # noqa: PLC0415
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
-    from starlette.applications import Starlette  # noqa: PLC0415
-    from starlette.requests import Request  # noqa: PLC0415
-    from starlette.responses import Response, StreamingResponse  # noqa: PLC0415
-    from starlette.routing import Route  # noqa: PLC0415
-
-    event, reply, asked, begun = ((folder / name).read_bytes() for name in ("event", "reply", "asked", "begun"))
-    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
-    write = _writer(folder / "bare.db")
-    inputs: JsonObject = {"base_url": f"http://{HOST}:{upstream}", "draft_id": "r-1"}
-    call = bare_call(bundle, httpx.Client(trust_env=False), "send_draft", inputs)
-    pool = ThreadPoolExecutor(100)
-    watchers: list[asyncio.Queue[bytes]] = []
-
-    async def run(request: Request) -> Response:
-        json.loads(await request.body())
-        await asyncio.to_thread(write, asked)
-        for watcher in watchers:
-            watcher.put_nowait(event)
-        return Response(reply, 202, media_type="application/json")
-
-    async def decide(request: Request) -> Response:
-        envelope = json.loads(await request.body())["envelope"]
-        payload = base64.b64decode(envelope["payload"])
-        key.verify(base64.b64decode(envelope["signatures"][0]["sig"]), pae(envelope["payloadType"], payload))
-        await asyncio.to_thread(write, begun)
-        asyncio.get_running_loop().run_in_executor(pool, call)
-        return Response(b"{}", media_type="application/json")
-
-    async def watch(_: Request) -> Response:
-        mine: asyncio.Queue[bytes] = asyncio.Queue()
-        watchers.append(mine)
-
-        async def events() -> AsyncIterator[bytes]:
-            while True:
-                yield await mine.get()
-
-        return StreamingResponse(events(), media_type="text/event-stream")
-
-    routes = [
-        Route("/v1/actions/{name}/run", run, methods=["POST"]),
-        Route("/decide", decide, methods=["POST"]),
-        Route("/watch", watch),
-    ]
-    config = uvicorn.Config(Starlette(routes=routes), http="h11", log_level="error", access_log=False)
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind((HOST, 0))
-    listener.listen()
-    print(listener.getsockname()[1], flush=True)
-    uvicorn.Server(config).run([listener])
-
-
-def _writer(path: Path) -> Callable[[bytes], None]:
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("CREATE TABLE entries (seq INTEGER PRIMARY KEY, data BLOB NOT NULL, hash BLOB NOT NULL)")
-    guard = threading.Lock()
-
-    def write(data: bytes) -> None:
-        with guard:
-            db.execute("BEGIN IMMEDIATE")
-            db.execute("INSERT INTO entries (data, hash) VALUES (?, ?)", (data, bytes(32)))
-            db.execute("COMMIT")
-
-    return write
-
-
-if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["bare", folder, bundle, upstream, public]:
-            _serve_bare(Path(folder), Path(bundle), int(upstream), public)

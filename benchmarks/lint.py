@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import tomli
@@ -13,24 +13,23 @@ import tomli
 from aileron_tui.core.frontmatter import split
 from aileron_tui.files.manifest_files import read_folder
 from aileron_tui.files.paths import bundled
-
-Measured = tuple[str, float, float, str]
+from benchmarks._result import Result, against
 
 MANIFESTS = 1000
 ROUNDS = 15
 STARTS = 40
 
 
-def measure() -> list[Measured]:
-    """Name, ratio, limit and a note for each measurement."""
+def measure() -> Iterator[Result]:
+    """Each measurement."""
     script = Path(sys.executable).with_name("aileron-tui")
-    results = [_lint(), _version("python -m aileron_tui", [sys.executable, "-m", "aileron_tui", "--version"])]
+    yield _lint()
+    yield _version("python -m aileron_tui", [sys.executable, "-m", "aileron_tui", "--version"])
     if script.exists():
-        results.append(_version("aileron-tui", [str(script), "--version"]))
-    return results
+        yield _version("aileron-tui", [str(script), "--version"])
 
 
-def _lint() -> Measured:
+def _lint() -> Result:
     """All checks of a thousand files on disk, compared with parsing the same front matter in memory."""
     with tempfile.TemporaryDirectory() as folder:
         texts = _manifests(Path(folder))
@@ -46,8 +45,7 @@ def _lint() -> Measured:
 
         alone, whole = _best(decode, lint)  # processor time, because it does not depend on the load of the machine
     lines = sum(text.count("\n") + 1 for text in texts) / MANIFESTS
-    note = f"{MANIFESTS} manifests of {lines:.0f} lines: {whole * 1e3:.0f} ms, tomli alone {alone * 1e3:.0f} ms"
-    return "lint / tomli", whole / alone, 3.0, note
+    return against("lint / tomli", whole, alone, 3.0, f"{MANIFESTS} manifests of {lines:.0f} lines")
 
 
 def _manifests(folder: Path) -> list[str]:
@@ -61,7 +59,7 @@ def _manifests(folder: Path) -> list[str]:
     return texts
 
 
-def _version(name: str, command: list[str]) -> Measured:
+def _version(name: str, command: list[str]) -> Result:
     """The time of `--version`, compared with starting an interpreter."""
     idle: list[float] = []
     busy: list[float] = []
@@ -69,8 +67,7 @@ def _version(name: str, command: list[str]) -> Measured:
         idle.append(_started([sys.executable, "-c", "pass"]))
         busy.append(_started(command))
     nothing, version = statistics.median(idle), statistics.median(busy)
-    note = f"{version * 1e3:.0f} ms, python -c pass {nothing * 1e3:.0f} ms"
-    return f"{name} --version / python -c pass", version / nothing, 3.0, note
+    return against(f"{name} --version / python -c pass", version, nothing, 3.0)
 
 
 def _started(command: list[str]) -> float:

@@ -9,7 +9,7 @@ from typing import Final
 
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.runtime.gate_discovery import agent_token
-from benchmarks._result import Result, against
+from benchmarks._result import Result, against, duration
 from benchmarks._running_gate import COMMAND, EMPTY, FIRST_CELLS, RunningGate, Terminal, running_gate
 
 STARTS: Final = 15
@@ -59,10 +59,10 @@ def _first_paint(gate: RunningGate) -> Result:
     empty, ours = map(statistics.median, wall)
     busy_empty, busy = map(statistics.median, cpu)
     note = (
-        f"{ours * 1e3:.0f} ms and {empty * 1e3:.0f} ms; of processor time {busy * 1e3:.0f} and {busy_empty * 1e3:.0f}; "
-        f"connected after {statistics.median(connected) * 1e3:.0f} ms"
+        f"of processor time {duration(busy)} and {duration(busy_empty)}; "
+        f"connected after {duration(statistics.median(connected))}"
     )
-    return "start to first paint / an empty Textual app", ours / empty, 1.3, note
+    return against("start to first paint / an empty Textual app", ours, empty, 1.3, note)
 
 
 def _commands(gate: RunningGate) -> Iterator[Result]:
