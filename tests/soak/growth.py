@@ -21,7 +21,8 @@ MEMORY_MIB: Final = 8.0
 """Room for the ledger's page cache and for pieces of freed memory."""
 MORE_DESCRIPTORS: Final = 2.0
 """Room for connections that happen to be open during a look; a leak is far beyond it after thousands of calls."""
-MORE_THREADS: Final = 0.0
+MORE_THREADS: Final = 4.0
+"""Room for pools that start a thread when all of theirs are busy, and keep it; each pool has a fixed maximum."""
 LATENCY_RATIO: Final = 1.5
 
 _FEWEST: Final = 4

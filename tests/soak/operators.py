@@ -26,6 +26,8 @@ from tests.soak.journal import PENDING, SEARCH, Call, Journal, marker_of
 from tests.soak.lab import RULED_AGENT, SoakLab
 
 HOLD_SECONDS: Final = 20.0
+FETCH_SECONDS: Final = 120.0
+"""How long a preview may take; the first one waits until its connector is compiled."""
 _TRIES: Final = 5
 _LONGEST_THOUGHT: Final = 0.6
 _WATCH_SECONDS: Final = (5.0, 40.0)
@@ -57,7 +59,7 @@ def make_rules(lab: SoakLab) -> None:
 
 
 def _fetched(client: ApproverClient, id_: str) -> Request:
-    deadline = time.monotonic() + HOLD_SECONDS
+    deadline = time.monotonic() + FETCH_SECONDS
     while (request := client.item(id_)).fetching:
         assert time.monotonic() < deadline, "the preview was not fetched"
         time.sleep(0.02)
