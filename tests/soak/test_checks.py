@@ -88,7 +88,7 @@ def test_what_stays_the_same_is_flat() -> None:
 
 
 def test_growth_is_found() -> None:
-    rows = soaked(lambda at: ProcessSample((100 + at // 10) * MIB, 40 + at // 60, 20 + at // 300, 10.0))
+    rows = soaked(lambda at: ProcessSample((100 + at // 10) * MIB, 40 + at // 60, 20 + at // 60, 10.0))
     assert [name for name, row in rows.items() if row.flat is False] == [
         "gate: memory",
         "gate: descriptors",
