@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help skeletons demo test test-all check lint types bench performance bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers installs notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api fuzz lock clean
+.PHONY: help skeletons demo test test-all check lint types bench performance bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers installs notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api fuzz soak reliability lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -81,6 +81,12 @@ load: $(READY) ## load a gate with many agents and a daemon with many consoles; 
 
 chaos: $(READY) ## shake gates from outside with faults and check what must always hold; takes a while
 	@$(BIN)/python -m tests.chaos --rounds 500
+
+soak: $(READY) ## keep a gate at work for 45 minutes, and check that nothing is lost and nothing grows
+	@$(BIN)/python -m tests.soak --minutes 45 --report docs/reliability-soak.json
+
+reliability: $(READY) ## write docs/reliability.md from the report of a soak and the figures of other runs
+	@$(BIN)/python -m tools.reliability
 
 agents: $(READY) ## try real coding agents from the npm registry behind a gate; installs them into .agents
 	@$(BIN)/python -m tests.agents
