@@ -43,12 +43,12 @@ def measure() -> Iterator[Result]:
         large, small = ours.memory, empty.memory
     title = "memory when idle / an empty Textual app, same imports"
     yield Result(title, large / small, 1.5, f"{large:.0f} MiB", f"{small:.0f} MiB")
-    yield _work("work when idle and nothing waits, in % of a core", unasked, rest)
-    yield _work("work when idle with a countdown on screen, in % of a core", asked, still)
+    yield _work("work when idle and nothing waits", unasked, rest)
+    yield _work("work when idle with a countdown on screen", asked, still)
 
 
 def _work(title: str, ours: float, empty: float) -> Result:
-    return Result(title, ours, SHARE, f"{ours:.2f} %", f"{empty:.2f} %", "against an empty Textual app", "%")
+    return Result(title, ours, SHARE, f"{ours:.2f} %", f"{empty:.2f} %", "against an empty Textual app", "% of a core")
 
 
 def _shares(terminals: list[Terminal]) -> list[float]:
