@@ -9,7 +9,7 @@ from typing import Final
 from benchmarks._result import QUICK, Result
 from benchmarks._running_gate import COMMAND, EMPTY, FIRST_CELLS, Terminal, running_gate
 
-SETTLED: Final = 6.0 if QUICK else 15.0
+SETTLED: Final = 15.0
 """Seconds after which the age of a preview is shown in large steps."""
 SECONDS: Final = 5.0 if QUICK else 15.0
 ROUNDS: Final = 1 if QUICK else 3
