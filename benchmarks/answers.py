@@ -48,7 +48,7 @@ async def _arrival() -> Result:
                 painted = await app.until_painted(partial(_has, one.prompt.action), partial(gate.send, arrival(one)))
                 late.append(painted - gate.read_at)
     middle, worst = statistics.median(late), max(late)
-    title = "arrival at the client to painted row, in frames"
+    title = "arrival at the client to painted row"
     return Result(title, middle / FRAME, 1.0, duration(middle), duration(FRAME), f"worst {duration(worst)}", "frames")
 
 

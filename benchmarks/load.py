@@ -67,13 +67,13 @@ async def _measured(folder: Path, key: UnlockedKey) -> list[Result]:
             ready = time.perf_counter() - began
             peak = gate.memory("VmHWM")
     decided = f"{WAVES * WAVE * AGENTS:,} calls of {AGENTS} agents were decided"
-    title = f"gate ready after kill -9 with {WAITING:,} waiting, in seconds"
+    title = f"gate ready after kill -9 with {WAITING:,} waiting"
     note = f"listening after {duration(listening)}; at most {peak:.0f} MiB"
     return [
         Result("gated calls recorded a second", rate, CALLS_A_SECOND, f"{rate:.0f} a second", unit="/s", at_least=True),
         Result(title, ready, READY_SECONDS, duration(ready), note=note, unit="s"),
         Result(
-            "memory of a gate after load, in MiB",
+            "memory of a gate after load",
             memory,
             MEMORY_MIB,
             f"{memory:.0f} MiB",

@@ -98,7 +98,7 @@ def _many_at_once(bundle: Path, cache: Path, port: int) -> Iterator[Result]:
     yield against(f"{CROWD} previews at once / {CROWD} bare HTTP calls at once", ours, bare, 2.0)
     stalls, others = ([stall * 1000 for _, stall in runs[1:]] for runs in (previews, calls))
     note = f"worst of {len(stalls)} rounds, median {statistics.median(stalls):.0f} ms; beside bare HTTP calls"
-    title, worst = f"longest stall of the event loop during {CROWD} previews, in ms", max(stalls)
+    title, worst = f"longest stall of the event loop during {CROWD} previews", max(stalls)
     yield Result(title, worst, LONGEST_STALL, f"{worst:.0f} ms", f"{max(others):.0f} ms", note, "ms")
 
 
