@@ -30,15 +30,22 @@ HUGE = "Some words of a long mail, which has very many lines like this one.\n" *
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    """Until nothing more is counted or checked."""
+    """Until nothing more is counted or checked.
+
+    Without a request, or while its preview is fetched, nothing ever counts as read: then this waits ten times as long
+    as reading takes.
+    """
     app = pilot.app
     assert isinstance(app, PromptApp)
     settled = 0
     for _ in range(600):
         await pilot.pause(0.01)
-        counted = all(quote.body.long_text.counted for quote in app.view._shown_quotes())
-        settled = settled + 1 if counted and app.view.is_settled and not app.view._lookalikes.is_running else 0
-        if settled == 3:
+        view = app.view
+        unreadable = view._request is None or view._request.fetching
+        counted = all(quote.body.long_text.counted for quote in view._shown_quotes())
+        done = counted and (view.is_settled or unreadable) and not view._lookalikes.is_running
+        settled = settled + 1 if done else 0
+        if settled == (round(10 * view.DWELL_SECONDS / 0.01) if unreadable else 3):
             break
     await pilot.pause()
     await pilot.pause()
