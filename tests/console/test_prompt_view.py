@@ -249,10 +249,12 @@ async def test_every_hostile_text_is_only_shown() -> None:
 @pytest.mark.parametrize("size", [SIZES[2], *(pytest.param(size, marks=pytest.mark.slow) for size in SIZES[:2])])
 @async_test
 async def test_hostile_text_in_every_place_is_only_shown(size: tuple[int, int], texts: dict[str, str]) -> None:
-    """The smallest screen sees the whole corpus, the others the worst and a part of the rest."""
+    """The smallest screen sees the whole corpus, the others the worst and a part of the rest, each text once."""
     app = PromptApp(samples.worked())
     async with app.run_test(size=size) as pilot:
         for name, hostile in list(texts.items())[:: 1 if size == SIZES[2] or texts is WORST else 3]:
+            if name in WORST and texts is not WORST:
+                continue
             text = carried(hostile)
             app.view.show(samples.hostile(text))
             for _ in range(2):
