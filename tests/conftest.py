@@ -1,7 +1,7 @@
 """Marks repeats as slow, which `make test` leaves out and `make check` runs.
 
 Of a test that starts a console, a gate or a process for each of its cases, `make test` runs the first case; of a test
-with `few(n)`, the first n.
+with `few(n)`, the first n. What takes minutes comes first, so that no worker is left alone with it at the end.
 
 Garbage is looked for less often than usual, and not in what the tests have imported: consoles make so many objects that
 this takes a seventh of the time of their tests. Deriving the key of a passphrase is cheap, which its file says. The
@@ -50,3 +50,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             seen[name] += 1
             if seen[name] > most:
                 item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)

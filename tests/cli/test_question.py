@@ -371,7 +371,7 @@ def test_colours_are_only_used_where_they_are_wanted() -> None:
     assert b"High risk: may send or publish\r\n" in raw[False]
 
 
-@hostile_texts(parts=4)
+@hostile_texts(parts=4, once=True)
 @pytest.mark.parametrize("style", [Style(colour=True), PLAIN], ids=["usual", "plain"])
 def test_hostile_text_is_shown_and_never_obeyed_in_every_element(
     style: Style, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch

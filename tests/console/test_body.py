@@ -118,7 +118,7 @@ async def test_a_request_without_a_long_text_says_so() -> None:
         assert not isinstance(app.screen, BodyScreen)
 
 
-@hostile_texts(parts=4)
+@hostile_texts(parts=4, once=True)
 @async_test
 async def test_hostile_text_is_only_shown(texts: dict[str, str]) -> None:
     app = ScreenApp(BodyScreen("send", Block("Body", "x"), "fetched"))

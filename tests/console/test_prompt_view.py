@@ -30,15 +30,22 @@ HUGE = "Some words of a long mail, which has very many lines like this one.\n" *
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    """Until nothing more is counted or checked."""
+    """Until nothing more is counted or checked.
+
+    Without a request, or while its preview is fetched, nothing ever counts as read: then this waits ten times as long
+    as reading takes.
+    """
     app = pilot.app
     assert isinstance(app, PromptApp)
     settled = 0
     for _ in range(600):
         await pilot.pause(0.01)
-        counted = all(quote.body.long_text.counted for quote in app.view._shown_quotes())
-        settled = settled + 1 if counted and app.view.is_settled and not app.view._lookalikes.is_running else 0
-        if settled == 3:
+        view = app.view
+        unreadable = view._request is None or view._request.fetching
+        counted = all(quote.body.long_text.counted for quote in view._shown_quotes())
+        done = counted and (view.is_settled or unreadable) and not view._lookalikes.is_running
+        settled = settled + 1 if done else 0
+        if settled == (round(10 * view.DWELL_SECONDS / 0.01) if unreadable else 3):
             break
     await pilot.pause()
     await pilot.pause()
@@ -242,10 +249,12 @@ async def test_every_hostile_text_is_only_shown() -> None:
 @pytest.mark.parametrize("size", [SIZES[2], *(pytest.param(size, marks=pytest.mark.slow) for size in SIZES[:2])])
 @async_test
 async def test_hostile_text_in_every_place_is_only_shown(size: tuple[int, int], texts: dict[str, str]) -> None:
-    """The smallest screen sees the whole corpus, the others the worst and a part of the rest."""
+    """The smallest screen sees the whole corpus, the others the worst and a part of the rest, each text once."""
     app = PromptApp(samples.worked())
     async with app.run_test(size=size) as pilot:
         for name, hostile in list(texts.items())[:: 1 if size == SIZES[2] or texts is WORST else 3]:
+            if name in WORST and texts is not WORST:
+                continue
             text = carried(hostile)
             app.view.show(samples.hostile(text))
             for _ in range(2):
