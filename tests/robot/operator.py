@@ -60,6 +60,9 @@ class Report:
         return "\n".join([*head, *received, *(f"  DIFFERENCE: {item}" for item in self.differences), *self.screens])
 
 
+STUCK: Final = "the robot got stuck"
+
+
 class Operator:
     """Drives the console of a session through one case."""
 
@@ -85,7 +88,7 @@ class Operator:
         try:
             (case.script or answer_by_order)(self, case)
         except (CannotRead, AssertionError, OSError, ValueError, ArithmeticError) as error:
-            self.differ(f"the robot got stuck: {error!r}")
+            self.differ(f"{STUCK}: {error!r}")
         self.report.log = [_line(item) for item in session.service.log[first:]]
         self.report.seconds = time.monotonic() - started
         return self.report

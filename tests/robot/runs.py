@@ -15,7 +15,7 @@ from tests.compiled import compile_samples
 from tests.robot import bundle
 from tests.robot.case import ROUND, Case
 from tests.robot.families import FAMILIES, SAMPLES, make_case
-from tests.robot.operator import Operator, Report
+from tests.robot.operator import STUCK, Operator, Report
 from tests.robot.session import Session
 
 Key = tuple[str, int]
@@ -35,6 +35,11 @@ class Result:
     text: str
     differences: list[str]
     seconds: float
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the robot waited in vain for something on the screen, and found no other difference."""
+        return bool(self.differences) and all(item.startswith(STUCK) for item in self.differences)
 
 
 @dataclass

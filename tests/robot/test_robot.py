@@ -13,6 +13,8 @@ from tests.robot.runs import Figures, Key, keys_of, lint, run_all
 
 CASES = 12 * len(FAMILIES)
 """Enough to have every kind of case of each family."""
+MOST_STUCK = 3
+"""The robot waits for a screen only so long. Where other tests kept the console from it, it must succeed by itself."""
 SECONDS = 900
 """For a slow machine; two processors take five or six minutes beside the other tests."""
 
@@ -31,7 +33,11 @@ def test_every_generated_bundle_passes_lint(tmp_path: Path) -> None:
 def test_nothing_differs_from_the_screen() -> None:
     wanted = keys_of(sorted(FAMILIES), CASES)
     figures = run(wanted)
-    assert not figures.differences, figures.table()
+    stuck = [result.key for result in figures.differences if result.is_stuck]
+    assert len(figures.differences) == len(stuck) <= MOST_STUCK, figures.table()
+    again = run_all(stuck, jobs=1, quiet=False)
+    assert not again.differences, again.table()
+    assert {result.key for result in again.results} == {*stuck}
     assert {result.key for result in figures.results} == {*wanted}
     assert len(figures.results) >= 300
 
