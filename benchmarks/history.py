@@ -33,6 +33,7 @@ LOOKS: Final[dict[str, HistoryFilter]] = {
     "history, search for many": HistoryFilter(text="send-draft"),
     "history, filtered": HistoryFilter(outcomes=("executed",), actions=("send-draft",)),
 }
+ROUNDS: Final = 42
 CHECKPOINT_GAIN: Final = 10.0
 """How many times faster verifying must be from a checkpoint."""
 
@@ -44,8 +45,7 @@ def measure() -> Iterator[Result]:
         indexed = {size: bulk(path, size, key) for size, path in paths.items()}
         sizes = f"{LARGE:,} entries / {SMALL:,}"
         for title, wanted in LOOKS.items():
-            costs = {size: _median(partial(_look, path, wanted)) for size, path in paths.items()}
-            yield grown(f"{title}: {sizes}", costs, 2.0)
+            yield grown(f"{title}: {sizes}", _looked(paths, wanted), 2.0)
         small, large = (_memory(paths[size]) for size in (SMALL, LARGE))
         yield Result(f"ledger verify, memory: {sizes}", large / small, 1.5, f"{large:.0f} MiB", f"{small:.0f} MiB")
         yield from _verified(paths, Path(folder) / "checkpoints")
@@ -74,6 +74,15 @@ def _per_entry(name: str, large: float, middle: float) -> Result:
     title = f"{name}, cost of an entry: {LARGE:,} / {MIDDLE:,}"
     note = f"{LARGE / large:,.0f} entries a second; {duration(large)} and {duration(middle)} in all"
     return against(title, large / LARGE, middle / MIDDLE, 2.0, note)
+
+
+def _looked(paths: dict[int, Path], wanted: HistoryFilter) -> dict[int, float]:
+    """The median seconds of a look at each ledger, in turns."""
+    times: dict[int, list[float]] = {size: [] for size in paths}
+    for _ in range(ROUNDS):
+        for size, path in paths.items():
+            times[size].append(_timed(partial(_look, path, wanted)))
+    return {size: statistics.median(some[1:]) for size, some in times.items()}
 
 
 def _look(path: Path, wanted: HistoryFilter) -> None:
@@ -105,8 +114,3 @@ def _timed(work: Callable[[], None]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-def _median(work: Callable[[], None], times: int = 41) -> float:
-    work()
-    return statistics.median(_timed(work) for _ in range(times))
