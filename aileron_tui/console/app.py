@@ -128,7 +128,7 @@ class Console(App[None]):
         )
         self._main = MainScreen(self, self.answers, self.vaults)
         self._last_input = monotonic()
-        self._closed_screens = ClosedScreens(self, lambda: self._last_input)
+        self._closed_screens = ClosedScreens(lambda: self._last_input)
         self._loop_check: asyncio.TimerHandle | None = None
         self._last_processed = 0.0
         self._lock_screen: LockScreen | None = None
