@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import App, SystemCommand
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
@@ -18,6 +19,7 @@ from textual.worker import get_current_worker
 
 from aileron_tui.console.announcer import Announcer
 from aileron_tui.console.answer_flow import AnswerFlow
+from aileron_tui.console.closed_screens import ClosedScreens
 from aileron_tui.console.count_words import held_words, waiting_words, words_while_locked
 from aileron_tui.console.daemon_alerts import DaemonAlerts, MakeChannels
 from aileron_tui.console.dialog_opener import ConsoleDialogs
@@ -126,6 +128,7 @@ class Console(App[None]):
         )
         self._main = MainScreen(self, self.answers, self.vaults)
         self._last_input = monotonic()
+        self._closed_screens = ClosedScreens(lambda: self._last_input)
         self._loop_check: asyncio.TimerHandle | None = None
         self._last_processed = 0.0
         self._lock_screen: LockScreen | None = None
@@ -229,6 +232,12 @@ class Console(App[None]):
             self.exit()
         else:
             self.leave()
+
+    def pop_screen(self) -> AwaitComplete:
+        """Closes the screen on top, and soon frees its memory if it was a large one."""
+        if not isinstance(self.screen, ModalScreen):
+            self._closed_screens.closed()
+        return super().pop_screen()
 
     # events from sources
 

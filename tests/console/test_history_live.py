@@ -30,6 +30,10 @@ class Events:
     def subscribe(self, node: DOMNode, callback: Callable[[Sequence[SourceEvent]], None]) -> None:
         self._call = partial(node.call_next, callback)
 
+    def unsubscribe(self, node: DOMNode) -> None:
+        del node
+        self._call = None
+
     def publish(self, *ids: str, name: str = "updated") -> None:
         assert self._call
         self._call([SourceEvent(1, name, {}, tuple(map(item, ids)))])

@@ -118,6 +118,11 @@ class HistoryScreen(Screen[None]):
         if self._events:
             self._events.subscribe(self, self._loader.events_received)
 
+    def on_unmount(self) -> None:
+        """Unsubscribes, because the signal would keep the closed screen in memory."""
+        if self._events:
+            self._events.unsubscribe(self)
+
     def on_resize(self, event: events.Resize) -> None:
         """Shows the panes side by side, one above the other, or one at a time."""
         self._arrange(event.size.width, event.size.height)
