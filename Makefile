@@ -74,6 +74,7 @@ bench-page: $(READY) ## measure the page in Chromium beside the console; needs w
 
 crash: $(READY) ## kill a gate, a ledger, an install, a bind and a Python program hundreds of times; takes a while
 	@$(BIN)/python -m tests.ledger.crash --rounds 200
+	@$(BIN)/python -m tests.ledger.reduction_crash --rounds 100
 	@$(BIN)/python -m tests.gate.crash --rounds 500
 	@$(BIN)/python -m tests.gated.crash --rounds 100
 	@$(BIN)/python -m tests.packages.crash --rounds 200

@@ -38,6 +38,7 @@ EXAMPLES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         ('aileron-tui history --search "since:tuesday outcome:approved"', "what was approved since Tuesday"),
         ("aileron-tui history verify", "check the chain, the signatures and the keys"),
         ("aileron-tui history export --format csv --output requests.csv", "for a spreadsheet"),
+        ("aileron-tui history reduce --dry-run", "what [ledger] keep would remove"),
     ),
     "agent": (
         ("aileron-tui agent add laptop-claude", "an agent with a token of its own"),

@@ -7,7 +7,8 @@ Since version 2 it covers the entry's header instead, which has the SHA-256 dige
     header   {"body":"sha256:…","kind":"request.made","request":"act-1","seq":7,"time":"…","version":2}
 
 So a body can be removed without breaking the chain: the header is stored instead of the entry, and the hash stays the
-same. A chain may contain entries of several versions.
+same. Only entries about requests may be without their body (`core/entry_kinds.py`). A chain may contain entries of
+several versions.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ from enum import StrEnum
 from json.encoder import encode_basestring as quoted
 from typing import Final
 
+from aileron_tui.core.entry_kinds import REDUCIBLE
 from aileron_tui.core.formats import VERSION, NewerFormat, version_of
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, canonical, kind, read_object
@@ -25,7 +27,7 @@ GENESIS: Final = "sha256:" + "0" * 64
 
 _DOMAINS: Final = {1: b"aileron ledger v1\n", 2: b"aileron ledger v2\n"}
 _BODY: Final = b'{"body":'
-_REMOVED: Final = re.compile(rb'\{"body":"sha256:[0-9a-f]{64}",')
+_REMOVED: Final = re.compile(rb'\{"body":"(sha256:[0-9a-f]{64})",')
 _REST: Final = b',"kind":"'  # quotes inside strings are escaped, so the last match in the bytes is the field itself
 _VERSION: Final = re.compile(rb',"version":([0-9]{1,9})\}\Z')
 _END: Final = re.compile(
@@ -38,7 +40,10 @@ _FIELDS: Final = {"seq": int, "time": str, "kind": str, "request": str, "body": 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the ledger: its number, time and kind, its request (or ""), and the details."""
+    """One entry of the ledger: its number, time and kind, its request (or ""), and the details.
+
+    If the body was removed, it is empty and `removed` is its digest.
+    """
 
     seq: int
     time: str
@@ -46,18 +51,21 @@ class Entry:
     request: str
     body: JsonObject
     version: int = VERSION
+    removed: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "body", frozen_object(self.body))
 
     def fields(self) -> JsonObject:
-        """The entry as JSON."""
+        """The entry as JSON. The field `removed` is there only if the body was removed."""
         fields: JsonObject = {name: getattr(self, name) for name in _FIELDS}
+        if self.removed:
+            fields["removed"] = self.removed
         return fields if self.version == 1 else fields | {"version": self.version}
 
 
 class BodyRemoved(JsonError):
-    """An entry whose body was removed, so that only its header is left."""
+    """An entry without its body, of a kind that is never without it."""
 
     def __init__(self) -> None:
         super().__init__("the body of the entry was removed", "$.body")
@@ -67,7 +75,8 @@ def encode(entry: Entry) -> bytes:
     """The entry as it is stored, in canonical JSON."""
     if entry.version == 1:
         return canonical(entry.fields())
-    return b"%b%b%b" % (_BODY, canonical(entry.body), _after_body(entry))
+    body = f'"{entry.removed}"'.encode() if entry.removed else canonical(entry.body)
+    return b"%b%b%b" % (_BODY, body, _after_body(entry))
 
 
 def decode(data: bytes) -> Entry:
@@ -78,8 +87,11 @@ def decode(data: bytes) -> Entry:
     if fields.keys() != expected:
         odd = min(fields.keys() ^ expected)
         raise JsonError(f'"{odd}" is missing or not a field of an entry', f"$.{odd}")
-    if version > 1 and _REMOVED.match(data):
-        raise BodyRemoved
+    removed = _REMOVED.match(data) if version > 1 else None
+    if removed:
+        if fields["kind"] not in REDUCIBLE or fields["body"] != removed[1].decode():
+            raise BodyRemoved
+        fields["body"], fields["removed"] = {}, removed[1].decode()
     for name, wanted in _FIELDS.items():
         if type(fields[name]) is not wanted:
             raise JsonError(f"found {kind(fields[name])}", f"$.{name}")
@@ -148,6 +160,7 @@ class Damage(StrEnum):
     UNREADABLE = "the entry cannot be read"
     NEWER = "the entry was written by a newer version of aileron-tui, or it was changed"
     REMOVED = "the body of the entry was removed"
+    REDUCED = "bodies were removed from the ledger without a valid record of it"
     CHANGED = "the entry was changed after it was written"
     HASH = "the stored hash of the entry was changed"
     GAP = "an entry is missing here"

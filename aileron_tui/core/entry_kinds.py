@@ -1,6 +1,7 @@
 """The kinds of ledger entries. Their texts are stored and hashed, so they never change."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class EntryKind(StrEnum):
@@ -17,6 +18,8 @@ class EntryKind(StrEnum):
     `PACKAGE_ADDED` has what a package may do, as an approver signed it; `PACKAGE_DECLINED` changes nothing.
     `RESTORED` follows the last entry of a backup that replaced the ledger.
     `BINDING_MADE` says which account a connector uses, as an approver signed it; `BINDING_DECLINED` changes nothing.
+    `REDUCED` says which bodies were removed from the ledger because they were older than `[ledger] keep`
+    (`core/reduction.py`).
     `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 
@@ -58,6 +61,26 @@ class EntryKind(StrEnum):
     BINDING_DECLINED = "binding.declined"
     LIMITED = "agent.limited"
     RESTORED = "ledger.restored"
+    REDUCED = "ledger.reduced"
     CONFIG_CHANGED = "config.changed"
     STARTED = "gate.started"
     STOPPED = "gate.stopped"
+
+
+REDUCIBLE: Final = frozenset(
+    {
+        EntryKind.REQUESTED,
+        EntryKind.PREVIEWED,
+        EntryKind.DECIDED,
+        EntryKind.DENIED_UNSIGNED,
+        EntryKind.REFUSED,
+        EntryKind.RUNNING,
+        EntryKind.EXECUTED,
+        EntryKind.FAILED,
+        EntryKind.WITHDRAWN,
+        EntryKind.INTERRUPTED,
+        EntryKind.UNKNOWN,
+    }
+)
+"""The kinds of entries whose body may be removed. No other body is ever missing: who may approve and what is in force
+depends on them."""

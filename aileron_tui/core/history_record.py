@@ -16,7 +16,7 @@ class HistoryRecord:
     latter is known: for a daemon's request, and before agents had tokens of their own. `kind` and `daemon` are empty
     for a request of a gate. `edited` means that the inputs were changed before the call was approved. `rule` is the
     rule that answered the request, and then `signer` is the key that signed the rule. `signer` is empty if the answer
-    was not signed.
+    was not signed. `reduced` is when the contents were removed from the ledger, "" if they were not.
     """
 
     seq: int
@@ -40,6 +40,12 @@ class HistoryRecord:
     edited: bool = False
     says: str = ""
     rule: str = ""
+    reduced: str = ""
+
+    @property
+    def removed(self) -> str:
+        """That and when the contents were removed, in a few words, or ""."""
+        return f"contents removed on {self.reduced[:10]} by [ledger] keep" if self.reduced else ""
 
     @property
     def unsigned_denial(self) -> bool:

@@ -97,7 +97,7 @@ class OcsfChain:
             "metadata": self._metadata(entry, uid),
             "actor": _actor(entry, record),
             **_details(entry, class_, record, self._version),
-            "unmapped": {"entry": entry.seq, "hash": hash_},
+            "unmapped": {"entry": entry.seq, "hash": hash_, **({"reduced": True} if entry.removed else {})},
         }
         if detail := _text(entry.body, "error") or _text(entry.body, "reason"):
             event["status_detail"] = detail
@@ -152,6 +152,8 @@ def _severity(entry: Entry, record: HistoryRecord | None) -> tuple[int, str]:
 
 def _status(entry: Entry) -> tuple[int, str]:
     if entry.kind == EntryKind.DECIDED:
+        if entry.removed:
+            return _UNKNOWN
         return _FAILURE if _verdict(entry) is Verdict.DENY else _SUCCESS
     if entry.kind == EntryKind.RULED:
         return _FAILURE if entry.body.get("verdict") == "deny" else _SUCCESS

@@ -106,12 +106,17 @@ def _field(connector: Json, name: str) -> str:
     return str(connector.get(name, "")) if isinstance(connector, dict) else ""
 
 
-def answer_problem(answer: RuleAnswer, rule: Rule, request: JsonObject, now: datetime) -> str:
-    """Why a rule cannot have given this answer to a request, in words, or "" if it can."""
+def answer_problem(answer: RuleAnswer, rule: Rule, request: JsonObject | None, now: datetime) -> str:
+    """Why a rule cannot have given this answer to a request, in words, or "" if it can.
+
+    Of a request without a body (None), nothing is known that could be within the reach of the rule or not.
+    """
     if answer.rule != rule.id or answer.verdict is not rule.verdict:
         return f"{rule.id} says {rule.verdict}, not {answer.verdict}"
     if is_over(rule, now):
         return f"{rule.id} ended at {rule.ends}"
+    if request is None:
+        return ""
     call = request_call(request, answer.runs, answer.shown)
     if not covers(rule, call):
         return f"the call is not within the reach of {rule.id}"

@@ -80,6 +80,20 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerConfig:
+    """How long the gate's ledger keeps what requests contain ([more](ledger.md#keep-less))."""
+
+    keep: str = key(
+        "",
+        "Time after which the contents of ended requests are removed from the gate's ledger, as days or weeks, `1d` at "
+        "least. If not set, they are kept.",
+        '"365d"',
+        pattern=r"[0-9]{1,5}[dw]",
+        pattern_hint='Write days or weeks, such as "365d" or "52w".',
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ConsoleConfig:
     """How the console looks and behaves."""
 
@@ -317,3 +331,4 @@ class Config:
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     manifests: tuple[Path, ...] = ()
     actions: Mapping[str, ActionSettings] = field(default_factory=dict)
+    ledger: LedgerConfig = LedgerConfig()

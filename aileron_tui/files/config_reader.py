@@ -9,7 +9,9 @@ from aileron_tui.core.address import Address, BadAddress, read_address
 from aileron_tui.core.alert_routing import ORDER, PROMPT
 from aileron_tui.core.findings import Finding, Problems, TomlSource
 from aileron_tui.core.manifest_names import fqn_fault
+from aileron_tui.core.reduction import SHORTEST_KEEP
 from aileron_tui.core.risk import RiskLevel, RiskRule
+from aileron_tui.core.time_spans import read_span
 from aileron_tui.core.toml_schema import enforce_schema
 from aileron_tui.files.config import (
     DAEMON,
@@ -21,6 +23,7 @@ from aileron_tui.files.config import (
     ConnectorSettings,
     ConsoleConfig,
     CredentialSource,
+    LedgerConfig,
     MetricsConfig,
     NotificationConfig,
     Policy,
@@ -86,7 +89,17 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
         MetricsConfig(**table.get("metrics", {})),
         manifests,
         actions,
+        _ledger(table.get("ledger", {}), problems),
     )
+
+
+def _ledger(table: dict[str, Any], problems: Problems) -> LedgerConfig:
+    check_limits(table, LedgerConfig, ("ledger",), problems)
+    span = read_span(table.get("keep", ""))
+    if span is not None and span < SHORTEST_KEEP:
+        message = f'ledger.keep must be 1 day or more, not "{table["keep"]}"'
+        problems.add(("ledger", "keep"), "out-of-range", message, 'Write 1d or more, such as "365d" or "52w".')
+    return LedgerConfig(**table)
 
 
 def _manifests(folders: list[str], problems: Problems) -> tuple[Path, ...]:

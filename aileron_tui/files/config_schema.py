@@ -23,6 +23,7 @@ from aileron_tui.files.config import (
     ConnectorSettings,
     ConsoleConfig,
     CredentialSource,
+    LedgerConfig,
     MetricsConfig,
     NotificationConfig,
     Policy,
@@ -102,6 +103,7 @@ class ConfigTable:
 TABLES: Final = (
     ConfigTable("", BundleConfig),
     ConfigTable("[policy]", Policy),
+    ConfigTable("[ledger]", LedgerConfig),
     ConfigTable("[console]", ConsoleConfig),
     ConfigTable("[surfaces]", SurfacesConfig),
     ConfigTable("[notifications]", NotificationConfig),
@@ -171,6 +173,7 @@ def _schema(definition: type) -> Fields:
 SCHEMA: Final[Fields] = {
     **_schema(BundleConfig),
     "policy": TableSchema(_schema(Policy)),
+    "ledger": TableSchema(_schema(LedgerConfig)),
     "console": TableSchema(_schema(ConsoleConfig)),
     "surfaces": TableSchema(_schema(SurfacesConfig)),
     "notifications": TableSchema(_schema(NotificationConfig)),

@@ -35,6 +35,7 @@ from aileron_tui.gate.gate_metrics import GateMetrics
 from aileron_tui.gate.gate_state import OUTBOX, GateSetup, GateState, log
 from aileron_tui.gate.installed_bundle import action_json, sandbox_settings
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.gate.ledger_reduction import LedgerReduction
 from aileron_tui.gate.metrics_setup import start_metrics
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.permission_handler import PermissionHandler, ToolQuestion, known_call
@@ -66,6 +67,7 @@ _HEALTH_SECONDS: Final = 0.5
 _TRIM_SECONDS: Final = 600.0
 _AGENT_CHECK_SECONDS: Final = 0.5
 _DOOR_CHECK_SECONDS: Final = 20.0
+_REDUCTION_CHECK_SECONDS: Final = 10.0
 
 
 class Gate:
@@ -96,6 +98,7 @@ class Gate:
         self.ledger_path = setup.data / LEDGER_FILE
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
         self._accounts = AccountRegistry(setup, self._gate_state.accounts)
+        self._reduction = LedgerReduction(self._gate_state)
         self._reported = ""
         self._reloading = asyncio.Lock()
         self.metrics_token = ""  # the hash of the token for metrics, if they are served
@@ -183,6 +186,9 @@ class Gate:
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
         state.spawn(state.periodically("alerting people", 0, self._alerts.work))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
+        if self._reduction.is_wanted:
+            name = "removing what is older than [ledger] keep"
+            state.spawn(state.periodically(name, _REDUCTION_CHECK_SECONDS, self._reduction.reduce_if_due))
         state.spawn(state.periodically("checking for silent doors", _DOOR_CHECK_SECONDS, self._permissions.check_doors))
         state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
 

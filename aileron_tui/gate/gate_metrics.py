@@ -32,6 +32,9 @@ class GateMetrics:
     def ran(self, connector: str, seconds: float, outcome: str) -> None:
         """An op has ended, with approval or without."""
 
+    def reduced(self, entries: int) -> None:
+        """The bodies of so many entries were removed from the ledger."""
+
     def responded(self, status: int) -> None:
         """The gate responded to an HTTP request."""
 

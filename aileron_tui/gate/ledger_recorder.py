@@ -9,8 +9,8 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
@@ -25,13 +25,19 @@ _MAX_DETAIL_LENGTH: Final = 200
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    """Entries to append together. Without entries, the ledger is only checked. `done` belongs to the caller's loop."""
+    """Entries to append together, or other work. Without either, the ledger is only checked.
+
+    `done` belongs to the caller's loop.
+    """
 
     drafts: Sequence[EntryDraft]
-    done: "asyncio.Future[Head]"
+    done: "asyncio.Future[Any]"
+    work: Callable[[Ledger], object] | None = None
 
 
 class LedgerRecorder:
@@ -53,6 +59,12 @@ class LedgerRecorder:
     def check(self) -> "asyncio.Future[Head]":
         """Checks that the ledger can be written; `problem` says what is wrong afterwards."""
         return self._queue(())
+
+    def run(self, work: Callable[[Ledger], T]) -> "asyncio.Future[T]":
+        """Does something else with the ledger, between commits. It should not take long. If it fails, it raises."""
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._jobs.put(_Job((), done, work))
+        return done
 
     def _queue(self, drafts: Sequence[EntryDraft]) -> "asyncio.Future[Head]":
         done: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
@@ -88,7 +100,10 @@ class LedgerRecorder:
         while True:
             jobs, ended = self._next_jobs()
             self._busy_since = time.monotonic()
-            self._commit(jobs)
+            self._commit([job for job in jobs if job.work is None])
+            for job in jobs:
+                if job.work is not None:
+                    self._do(job, job.work)
             self._busy_since = None
             if ended:
                 return
@@ -128,18 +143,29 @@ class LedgerRecorder:
             self.head, self._problem = head, ""
             _settle(jobs, head)
 
+    def _do(self, job: _Job, work: Callable[[Ledger], object]) -> None:
+        try:
+            outcome = work(self._ledger)
+            self.head = self._ledger.head
+        except BaseException as error:  # noqa: BLE001  # nothing may end this thread
+            if not isinstance(error, AileronError):
+                _log.error("work on the ledger failed", exc_info=error)
+                error = LedgerUnusable("the ledger cannot be used", _words(error))
+            outcome = error
+        _settle([job], outcome)
 
-def _settle(jobs: Sequence[_Job], outcome: Head | AileronError) -> None:
+
+def _settle(jobs: Sequence[_Job], outcome: object) -> None:
     """Gives the outcome to the callers, on their event loop."""
 
     def settle() -> None:
         for job in jobs:
             if job.done.done():  # the caller was cancelled
                 continue
-            if isinstance(outcome, Head):
-                job.done.set_result(outcome)
-            else:
+            if isinstance(outcome, AileronError):
                 job.done.set_exception(outcome)
+            else:
+                job.done.set_result(outcome)
 
     with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody is waiting any more
         jobs[0].done.get_loop().call_soon_threadsafe(settle)

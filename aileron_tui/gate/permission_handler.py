@@ -209,7 +209,7 @@ class PermissionHandler:
         reader, wanted = self._gate_state.reader, HistoryFilter(agents=(agent,), outcomes=(RequestState.HANDED_OVER,))
         handed_over: list[Json] = []
         for record in reader.page(wanted):
-            if recovery.is_tool(record) and recovery.owner(record) == agent:
+            if recovery.is_tool(record) and recovery.owner(record) == agent and not record.reduced:
                 about = self._about(record.id)
                 handed_over.append({"id": record.id, "tool": record.action, **about, "at": record.decided})
         return {"approved": approved, "handed_over": handed_over}
@@ -259,6 +259,8 @@ class PermissionHandler:
         try:
             record = state.reader.find(id_)
             if record is None or recovery.owner(record) != agent or not recovery.is_tool(record):
+                return replies.unknown_request(id_)
+            if record.reduced:  # what was approved is gone, so it cannot be compared with what was executed
                 return replies.unknown_request(id_)
             if record.outcome != RequestState.HANDED_OVER:
                 return _not_handed_over(record.outcome)

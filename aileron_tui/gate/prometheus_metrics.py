@@ -64,6 +64,7 @@ class PrometheusMetrics(GateMetrics):
         self._previews = histogram("preview_seconds", "How long previews took", *call)
         self._ops = histogram("op_seconds", "How long ops took", *call)
         self._responses = counter("http_responses", "Responses of the gate", "status")
+        self._reduced = counter("ledger_reduced_entries", "Entries reduced to their digests by [ledger] keep")
         self._errors = counter("errors", "Errors in the gate's log")
         self._log_counter = _ErrorCounter(self._errors)
         logging.getLogger("aileron_tui").addHandler(self._log_counter)
@@ -89,6 +90,10 @@ class PrometheusMetrics(GateMetrics):
     def ran(self, connector: str, seconds: float, outcome: str) -> None:
         """An op has ended, with approval or without."""
         self._ops.labels(self._connectors.label(connector), outcome).observe(seconds)
+
+    def reduced(self, entries: int) -> None:
+        """The bodies of so many entries were removed from the ledger."""
+        self._reduced.inc(entries)
 
     def responded(self, status: int) -> None:
         """The gate responded to an HTTP request."""

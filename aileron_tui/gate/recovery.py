@@ -12,6 +12,7 @@ from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.time_spans import read_span
 from aileron_tui.core.times import timestamp
 from aileron_tui.gate import agent_replies
 from aileron_tui.gate.call_inputs import effect_of, fingerprint, no_longer_possible
@@ -70,7 +71,8 @@ async def recover(gate_state: GateState, requests: RequestHandler, op_runner: Op
 async def forget_old_results(gate_state: GateState) -> None:
     """Deletes results that agents have received or will not fetch any more."""
     now = gate_state.clock()
-    delivered, uncollected = timestamp(now - _KEEP_DELIVERED), timestamp(now - _KEEP_UNDELIVERED)
+    kept = min(_KEEP_UNDELIVERED, read_span(gate_state.setup.config.ledger.keep) or _KEEP_UNDELIVERED)
+    delivered, uncollected = timestamp(now - _KEEP_DELIVERED), timestamp(now - kept)
     await gate_state.in_outbox(gate_state.outbox.forget, delivered, uncollected)
 
 
@@ -140,7 +142,7 @@ def _restored(
 
 def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
     """Returns the inputs that the agent sent, even if the request repeats an edited call that was interrupted."""
-    while body.get("after") and (earlier := reader.of_request(str(body["after"]))):
+    while body.get("after") and (earlier := reader.of_request(str(body["after"]))) and not earlier[0].removed:
         body = earlier[0].body
     args = body.get("args")
     return args if isinstance(args, dict) else {}

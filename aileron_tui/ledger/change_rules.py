@@ -20,6 +20,7 @@ from aileron_tui.core.package_change import PACKAGE_CHANGES, mismatch, read_decl
 from aileron_tui.core.package_change import read_change as read_package_change
 from aileron_tui.core.publisher_change import PUBLISHER_CHANGES
 from aileron_tui.core.publisher_change import read_change as read_publisher_change
+from aileron_tui.core.reduction import read_reduction
 from aileron_tui.core.restoration import read_restoration
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.rule_change import objection as rule_objection
@@ -47,6 +48,8 @@ def admit_change(ledger: RequestLookup, entry: Entry) -> None:
         _admit_publisher_change(ledger, entry)
     if entry.kind == EntryKind.RESTORED:
         _admit_restoration(ledger, entry)
+    if entry.kind == EntryKind.REDUCED:
+        _admit_reduction(entry)
 
 
 def _admit_counter(ledger: RequestLookup, entry: Entry) -> None:
@@ -166,6 +169,13 @@ def _admit_publisher_change(ledger: RequestLookup, entry: Entry) -> None:
         raise EntryRefused("the change to a publisher is not valid", str(error)) from None
     if ledger.position(change.head, entry.seq - 1, entry.seq) is None:
         raise EntryRefused("the change to a publisher was not signed over the head of the ledger", change.head)
+
+
+def _admit_reduction(entry: Entry) -> None:
+    try:
+        read_reduction(entry)
+    except JsonError as error:
+        raise EntryRefused("the record of the reduction is not valid", str(error)) from None
 
 
 def _admit_restoration(ledger: RequestLookup, entry: Entry) -> None:

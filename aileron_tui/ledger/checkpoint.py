@@ -26,13 +26,14 @@ from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.id_digest import DIGEST_SIZE
 from aileron_tui.ledger.range_check import Doubt, ResumedVerification
+from aileron_tui.ledger.reduction_check import ReductionCheck
 from aileron_tui.ledger.request_deadline import read_deadline
 from aileron_tui.ledger.store import LedgerReader
 
 FEWEST: Final = 20_000
 """A checkpoint is kept from this many entries on. Fewer are verified in a moment."""
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _LARGEST: Final = 1024 * 1024 * 1024
 
 
@@ -60,6 +61,8 @@ class Checkpoint:
             verification.decisions = Counter(_counts(fields["decisions"]))
             verification.rule_answers = Counter(_counts(fields["rule_answers"]))
             (verification.unsigned_denials,) = _numbers([fields["unsigned_denials"]])
+            (reduced,) = _numbers([fields["reduced"]])
+            verification.reductions = ReductionCheck(reduced, str(fields["reduced_before"]))
         except (KeyError, TypeError, ValueError, AileronError) as error:
             raise Doubt(str(error)) from None
         verification.finished.add_digests(self.finished)
@@ -102,6 +105,8 @@ def write_checkpoint(path: Path, verification: Verification, reader: LedgerReade
         "decisions": {**verification.decisions},
         "rule_answers": {**verification.rule_answers},
         "unsigned_denials": verification.unsigned_denials,
+        "reduced": verification.reductions.count,
+        "reduced_before": verification.reductions.before,
         "finished": hashlib.sha256(finished).hexdigest(),
     }
     write_private(path, canonical(fields) + b"\n" + finished, replace=True)
@@ -133,6 +138,8 @@ def _known(reader: LedgerReader, request: OpenRequest) -> JsonObject:
         "waits": request.body is not None,
         "tool": request.tool,
         "daemon": request.daemon,
+        "reduced": request.reduced,
+        "unproven": request.unproven,
         "made": hashlib.sha256(_stored(reader, request.seq)).hexdigest(),
     }
 
@@ -153,6 +160,8 @@ def _request(reader: LedgerReader, fields: JsonObject) -> OpenRequest:
         str(fields["shown"]),
         made.body if fields["waits"] is True else None,
         fields["tool"] is True,
+        fields["reduced"] is True,
+        fields["unproven"] is True,
     )
 
 

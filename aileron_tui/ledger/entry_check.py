@@ -12,6 +12,10 @@ in force. The report names the first bad entry.
 For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
 the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.
 
+Bodies that are older than `[ledger] keep` may be missing (`core/reduction.py`). A request that was reduced is checked
+by what is left of it: the order of its steps, that it ran once, and the signatures that are there. The report says how
+many bodies are missing; a body that is missing without a record, or of a request that had not ended, is a fault.
+
 The chain alone cannot show that its end was cut off, or that all of it was rewritten with other keys. The head that is
 noted beside the ledger or kept elsewhere (`expected`) shows the former, the list of keys the latter.
 """
@@ -35,6 +39,7 @@ from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.package_change import PACKAGE_CHANGES
 from aileron_tui.core.publisher_change import PUBLISHER_CHANGES
+from aileron_tui.core.reduction import read_reduction
 from aileron_tui.core.rule_answer import RuleAnswer
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
@@ -45,6 +50,7 @@ from aileron_tui.ledger.entry_rules import EVENTS, RULE_VERDICTS, VERDICTS, WIND
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import open_id_set
+from aileron_tui.ledger.reduction_check import ReductionCheck
 from aileron_tui.ledger.request_deadline import RequestDeadline, read_deadline
 from aileron_tui.ledger.request_status import daemon_of, is_tool, objection, read_told
 from aileron_tui.ledger.security_key_check import SecurityKeyCheck
@@ -96,8 +102,11 @@ class Signers(Protocol):
     def check_restoration(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
         """Checks a restoration from a backup. Raises AileronError if the entry is not valid."""
 
-    def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
-        """The answer of a rule to a request, given the body that made it. Raises AileronError if it is not valid."""
+    def check_answer(self, entry: Entry, request: JsonObject | None) -> RuleAnswer:
+        """The answer of a rule to a request, given the body that made it. Raises AileronError if it is not valid.
+
+        Without that body, it is not checked whether the rule matches the request.
+        """
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """The statement of a valid envelope and its signer's fingerprint, or what is wrong with the envelope."""
@@ -110,7 +119,8 @@ class Signers(Protocol):
 class CheckReport:
     """The result of a verification; the ledger is good if `fault` is None.
 
-    The entries up to number `trusted` were checked at `trusted_since`, and not again.
+    The entries up to number `trusted` were checked at `trusted_since`, and not again. The bodies of `reduced` entries
+    from before `reduced_before` were removed.
     """
 
     head: Head
@@ -128,6 +138,8 @@ class CheckReport:
     binding_changes: tuple[int, ...] = ()
     trusted: int = 0
     trusted_since: str = ""
+    reduced: int = 0
+    reduced_before: str = ""
 
 
 @dataclass(slots=True)
@@ -135,6 +147,8 @@ class OpenRequest:
     """A request that has not ended yet. A daemon's request ends only when the daemon reports it.
 
     `body` is that of the entry that made it, as long as it is not answered. `shown` is the digest of its last preview.
+    `reduced` means that this body was removed, and `unproven` that its answer was: it counts as an approval, and as a
+    denial if nothing follows it.
     """
 
     state: RequestState
@@ -146,6 +160,8 @@ class OpenRequest:
     shown: str = ""
     body: JsonObject | None = None
     tool: bool = False
+    reduced: bool = False
+    unproven: bool = False
 
 
 class _BadEntry(Exception):
@@ -189,6 +205,7 @@ class Verification:
     binding_changes: list[int] = field(default_factory=list)
     rule_answers: Counter[str] = field(default_factory=Counter)
     security_keys: SecurityKeyCheck = field(default_factory=SecurityKeyCheck)
+    reductions: ReductionCheck = field(default_factory=ReductionCheck)
     unsigned_denials: int = 0
     latest: str = ""
     differs: ChainFault | None = None
@@ -246,11 +263,15 @@ class Verification:
             self.latest = entry.time
         if entry.seq == 1:
             self.security_keys.ledger = self.heads[1]
+        if entry.removed:
+            self.reductions.see(entry)
         self._check_kind(entry)
         if why := self.security_keys.counter_problem(entry):
             raise _BadEntry(Damage.COPIED, why)
 
     def _check_kind(self, entry: Entry) -> None:
+        if entry.removed:
+            self._check_removed(entry)
         if entry.kind == EntryKind.DECIDED:
             self._decided(entry)
         elif entry.kind == EntryKind.DENIED_UNSIGNED:
@@ -269,8 +290,24 @@ class Verification:
             self._ruled(entry)
         elif entry.kind == EntryKind.PREVIEWED and (known := self.requests.get(entry.request)):
             known.shown = str(entry.body.get("digest", ""))
+        elif entry.kind == EntryKind.REDUCED:
+            self._reduced(entry)
         else:
             self._learn(entry)
+
+    def _check_removed(self, entry: Entry) -> None:
+        """Refuses a missing body of a request that has the others, or of an approved call's start."""
+        known = self.requests.get(entry.request)
+        if known is not None and (not known.reduced or entry.kind == EntryKind.RUNNING):
+            raise _BadEntry(Damage.REMOVED, f"request {entry.request} was not reduced, or this is never removed")
+
+    def _reduced(self, entry: Entry) -> None:
+        try:
+            reduction = read_reduction(entry)
+        except JsonError as error:
+            raise _BadEntry(Damage.REDUCED, str(error)) from None
+        self.reductions.learn(reduction)
+        self.security_keys.keep(reduction.counters)
 
     def _learn(self, entry: Entry) -> None:
         """Processes a change of keys, agents, rules, packages, bindings or publishers."""
@@ -328,13 +365,13 @@ class Verification:
 
     def _ruled(self, entry: Entry) -> None:
         known = self.requests.get(entry.request)
-        if known is None or known.daemon or known.body is None:
+        if known is None or known.daemon or (known.body is None and not known.reduced):
             raise _BadEntry(Damage.REPEATED, f"a rule answered {entry.request}, which does not wait here")
         try:
             answer = self.signers.check_answer(entry, known.body)
         except AileronError as error:
             raise _BadEntry(Damage.RULE, f"request {entry.request}: {error}") from None
-        if answer.shown and answer.shown != known.shown:
+        if answer.shown and answer.shown != known.shown and (known.shown or not known.reduced):
             raise _BadEntry(Damage.RULE, f"request {entry.request}: the rule was applied to another preview")
         state = self._advance(entry, RULE_VERDICTS[answer.verdict])
         self.rule_answers[answer.rule] += 1
@@ -347,17 +384,18 @@ class Verification:
         known = self.requests.get(entry.request)
         if known is None and entry.request in self.finished:
             raise _BadEntry(Damage.REPEATED, f"request {entry.request} has a step after its end")
-        if known is None and ungated(entry):
+        if known is None and (ungated(entry) or (entry.removed and entry.kind != EntryKind.REQUESTED)):
             return
         if known is not None and known.daemon:
             raise _BadEntry(Damage.REPEATED, f"request {entry.request} belongs to a daemon and cannot run here")
-        if known is not None and (why := tool_objection(entry, tool=known.tool)):
+        if known is not None and not known.reduced and (why := tool_objection(entry, tool=known.tool)):
             raise _BadEntry(Damage.REPEATED, f"request {entry.request}: {why}")
         state = self._advance(entry, EVENTS[EntryKind(entry.kind)])
         if known is None:
             is_daemons, deadline = "daemon" in entry.body, read_deadline(entry.body)
+            body, reduced = None if entry.removed else entry.body, bool(entry.removed)
             self.requests[entry.request] = OpenRequest(
-                state, entry.seq, is_daemons, deadline=deadline, body=entry.body, tool=is_tool(entry.body)
+                state, entry.seq, is_daemons, deadline=deadline, body=body, tool=is_tool(entry.body), reduced=reduced
             )
             if "daemon" in entry.body and not daemon_of(entry.body):
                 raise _BadEntry(Damage.TOLD, f"request {entry.request} does not name its daemon")
@@ -366,12 +404,17 @@ class Verification:
         else:
             known.state = state
             digest = entry.body.get("digest")
-            if digest != known.digest:
+            if digest != known.digest and not known.unproven:
                 raise _BadEntry(
                     Damage.OTHER, f"{known.digest} was approved, {digest or 'a call without a digest'} was started"
                 )
 
     def _decided(self, entry: Entry) -> None:
+        if entry.removed:
+            state = self._advance(entry, RequestEvent.APPROVE)
+            known = self.requests[entry.request]
+            known.state, known.unproven = state, True
+            return
         statement, text = self.signers.check(entry.body.get("envelope"))
         if isinstance(statement, Damage):
             raise _BadEntry(statement, text)
@@ -386,10 +429,11 @@ class Verification:
 
     def _denied_unsigned(self, entry: Entry) -> None:
         """Checks a denial without a signature. It ends a request and can never let one run."""
-        try:
-            read_unsigned_denial(entry.body)
-        except JsonError as error:
-            raise _BadEntry(Damage.UNREADABLE, f"request {entry.request}: {error}") from None
+        if not entry.removed:
+            try:
+                read_unsigned_denial(entry.body)
+            except JsonError as error:
+                raise _BadEntry(Damage.UNREADABLE, f"request {entry.request}: {error}") from None
         state = self._advance(entry, RequestEvent.DENY)
         if self.requests[entry.request].daemon:
             raise _BadEntry(Damage.REPEATED, f"request {entry.request} of a daemon was denied without a signature")
@@ -402,6 +446,9 @@ class Verification:
             raise _BadEntry(extension, text)
         self._advance(entry, RequestEvent.EXTEND)
         known = self.requests[entry.request]
+        if known.reduced:  # its deadline is gone
+            self._check_head(entry, extension.head, known.seq)
+            return
         if known.deadline is None or known.daemon:
             raise _BadEntry(Damage.SIGNATURE, f"request {entry.request} has no deadline that can be extended")
         if why := extension_objection(extension, entry.request, known.deadline.expires, known.deadline.latest):
@@ -437,8 +484,15 @@ class Verification:
             self.differs = ChainFault(seq, Damage.INDEX, detail)
 
     def _unfinished(self) -> ChainFault | None:
+        if problem := self.reductions.problem():
+            return ChainFault(problem[0], Damage.REMOVED, problem[1])
         for request, known in self.requests.items():
-            self._compare(request, known.seq, known.state)
+            state = known.state
+            if known.reduced:
+                state = RequestState.DENIED if known.unproven and state is RequestState.APPROVED else state
+                if not state.settled:
+                    return ChainFault(known.seq, Damage.REMOVED, f"request {request} had not ended, it is {state}")
+            self._compare(request, known.seq, state)
         return self.differs
 
     def _advance(self, entry: Entry, event: RequestEvent) -> RequestState:
@@ -491,6 +545,8 @@ class Verification:
             tuple(self.package_changes),
             tuple(self.publisher_changes),
             tuple(self.binding_changes),
+            reduced=self.reductions.count,
+            reduced_before=self.reductions.before,
         )
 
 

@@ -63,7 +63,12 @@ _CHECKED: Final = frozenset(
 
 
 def ungated(entry: Entry) -> bool:
-    """Whether the entry belongs to a call that needed no approval and so was never a request."""
+    """Whether the entry belongs to a call that needed no approval and so was never a request.
+
+    The start of a call that needed one always has its body.
+    """
+    if entry.removed:
+        return entry.kind == EntryKind.RUNNING
     return entry.kind != EntryKind.REQUESTED and entry.body.get("gated") is False
 
 

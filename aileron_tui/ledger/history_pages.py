@@ -132,8 +132,8 @@ def _signer(extension: Entry) -> str:
 
 
 def edit(record: HistoryRecord, entries: Sequence[Entry]) -> JsonObject | None:
-    """The inputs as asked and as approved, or None if the call was not edited or was edited elsewhere."""
-    if not record.edited or record.surface == ELSEWHERE:
+    """The inputs as asked and as approved, or None if the call was not edited, was edited elsewhere, or was reduced."""
+    if not record.edited or record.surface == ELSEWHERE or record.reduced:
         return None
     decided = [found for entry in entries if (found := decision_of(entry))]
     asked = entries[0].body.get("args")

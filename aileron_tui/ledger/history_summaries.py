@@ -24,6 +24,9 @@ def summaries(
     """The summary of each record: of the inputs as they were approved and, with `previews`, of the preview if it was
     kept. It is empty if the ledger does not have the inputs."""
     for record in records:
+        if record.reduced:
+            yield ()
+            continue
         edited = record.edited and record.surface != ELSEWHERE
         entries = ledger.of_request(record.id) if edited else ledger.recorded_call(record.id, LARGEST_SUMMARIZED)
         yield shortened(of_rows(_fetched(entries) if previews else (), _inputs(entries)))

@@ -3,14 +3,22 @@
 The database is imported when it is opened, because the console paints its first frame without it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
 from aileron_tui.core.times import utc_now
 from aileron_tui.files.boot_clock import BootClock
-from aileron_tui.ledger.store import LOCK_SECONDS, IdSet, Ledger, LedgerReader, LedgerReplacement, ResultStore
+from aileron_tui.ledger.store import (
+    LOCK_SECONDS,
+    IdSet,
+    Ledger,
+    LedgerReader,
+    LedgerReplacement,
+    ReductionStep,
+    ResultStore,
+)
 
 
 def open_ledger(  # noqa: PLR0913  # every option has a default that suits a gate
@@ -73,6 +81,13 @@ def replacing(path: Path, *, wait: float = LOCK_SECONDS) -> AbstractContextManag
     from aileron_tui.ledger.sqlite import replacement  # noqa: PLC0415  # the database is loaded when needed
 
     return replacement.replacing(path, wait=wait)
+
+
+def reducible(path: Path, before: str) -> Iterator[ReductionStep]:
+    """What `Ledger.reduce` would remove from a ledger, part by part, without removing it."""
+    from aileron_tui.ledger.sqlite import body_removal  # noqa: PLC0415  # the database is loaded when needed
+
+    return body_removal.planned(path, before)
 
 
 def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:

@@ -20,6 +20,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.entry_check import CheckReport, OpenRequest, Signers, Verification
 from aileron_tui.ledger.entry_rules import EVENTS, WINDOW, ungated
 from aileron_tui.ledger.id_digest import id_digest
+from aileron_tui.ledger.reduction_check import ReductionCheck
 from aileron_tui.ledger.security_key_check import SecurityKeyCheck
 from aileron_tui.ledger.store import LedgerReader, Stored
 
@@ -77,6 +78,7 @@ class RangeResult:
     left_out: tuple[int, ...]
     changes: tuple[int, ...]
     security_keys: SecurityKeyCheck
+    reductions: ReductionCheck
     decisions: Counter[str]
     rule_answers: Counter[str]
     unsigned_denials: int
@@ -117,6 +119,7 @@ class ResumedVerification(Verification):
                 raise Doubt(f"entry {seq} is not valid")
         if why := self.security_keys.add(result.security_keys):
             raise Doubt(why)
+        self.reductions.add(result.reductions)
         self.requests |= result.requests
         self.finished.add_digests(result.made)
         self.decisions += result.decisions
@@ -171,6 +174,7 @@ class RangeVerification(ResumedVerification):
             tuple(self._left_out),
             tuple(self.changes[known:]),
             self.security_keys,
+            self.reductions,
             self.decisions,
             self.rule_answers,
             self.unsigned_denials,

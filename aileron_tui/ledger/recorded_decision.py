@@ -19,8 +19,8 @@ def decision_of(entry: Entry) -> Decision | None:
 
 
 def read_decision(entry: Entry) -> Decision | None:
-    """The decision in an entry, or None if the entry is of another kind. Raises JsonError if it cannot be read."""
-    if entry.kind != EntryKind.DECIDED:
+    """The decision in an entry, or None if the entry is of another kind or has no body. Raises JsonError."""
+    if entry.kind != EntryKind.DECIDED or entry.removed:
         return None
     match entry.body.get("envelope"):
         case {"payload": str() as payload, "payloadType": str() as type_, "signatures": [{"keyid": str() as signer}]}:

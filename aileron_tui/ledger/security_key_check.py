@@ -1,5 +1,6 @@
 """Verifies what a ledger says about security keys: that their counters grow, and where they were enrolled."""
 
+from collections.abc import Mapping
 from dataclasses import field
 
 from aileron_tui.core.authenticator_data import counter_problem, recorded_counter
@@ -30,12 +31,17 @@ class SecurityKeyCheck:
         self.first.setdefault(key, counter)
         return why
 
+    def keep(self, counters: Mapping[str, int]) -> None:
+        """Takes over the counters in signatures that were removed. They never become smaller."""
+        for key, counter in counters.items():
+            self.counters[key] = max(self.counters.get(key, 0), counter)
+
     def add(self, later: "SecurityKeyCheck") -> str:
         """Adds what was checked of later entries by itself. Returns why a counter in it is not valid, or ""."""
         for key, counter in later.first.items():
             if why := counter_problem(self.counters.get(key, 0), counter):
                 return why
-        self.counters |= later.counters
+        self.keep(later.counters)
         return ""
 
     def place_problem(self, entry: Entry, previous: str) -> str:

@@ -45,6 +45,19 @@ class EntryDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class ReductionStep:
+    """What a part of a reduction removed: bodies of so many requests and entries, and their bytes.
+
+    `next` is the number to go on after, 0 if everything was looked at.
+    """
+
+    requests: int
+    entries: int
+    bytes: int
+    next: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoredResult:
     """How a request ended, as it is reported to the agent."""
 
@@ -239,6 +252,23 @@ class Ledger(Protocol):
 
     def check_file(self) -> None:
         """Checks only that the files of the ledger are still in their place. Raises LedgerReplaced."""
+
+    def reduce(self, before: str, keep: str, after: int = 0) -> ReductionStep:
+        """Removes the bodies of some requests that ended before a time, and records it, in one short transaction.
+
+        `keep` is the setting as users write it. `after` is `next` of the step before.
+        """
+
+    @property
+    def unerased(self) -> bool:
+        """Whether something was removed that may still be in the files."""
+
+    def erase(self, *, go_on: bool = False, whole: bool = False) -> bool:
+        """Does a part of what it takes that removed bodies are no longer in the files. Returns whether there is more.
+
+        It is called again with `go_on` then. What somebody reads just now stays until the next time. With `whole`, also
+        remains in a large file are erased, which takes long.
+        """
 
     def rebuild_index(self, progress: Callable[[int, int], None] = lambda *_: None) -> None:
         """Rebuilds everything that is derived from the entries. Tells how many entries are done, and of how many."""

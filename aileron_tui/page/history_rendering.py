@@ -99,6 +99,7 @@ def _facts(record: SourcedRecord, shown: ShownPrompt, now: datetime, rows: Rows)
         ("answered", record.answered),
         ("reason", record.reason),
         ("error", record.error),
+        ("reduced", record.removed),
         ("agent", record.agent),
         ("says it is", record.says),
         ("connector", record.connector),
@@ -116,7 +117,7 @@ def _facts(record: SourcedRecord, shown: ShownPrompt, now: datetime, rows: Rows)
 def _sections(shown: ShownPrompt, rows: Rows) -> Iterator[Section]:
     edited = "edited: − as asked, + as approved" if shown.asked is not None else ""
     sent, fetched = own("agent sent"), own("fetched by connector")
-    note = edited or ("" if shown.inputs else "no inputs")
+    note = edited or ("" if shown.inputs else shown.no_inputs)
     yield Section("sent", sent, note, *rows.shown(shown.inputs, shown.asked, sent))
     if shown.filled:
         yield Section("filled", own(FILLED_IN), "", *rows.shown(shown.filled, None, own(FILLED_IN)))

@@ -68,8 +68,8 @@ class RecordedSigners:
         """Checks that an approver signed a restoration from a backup."""
         check_restoration(entry, self.approvers, follows)
 
-    def check_answer(self, entry: Entry, request: JsonObject) -> RuleAnswer:
-        """The answer of a rule to a request, if the rule was in force and matched."""
+    def check_answer(self, entry: Entry, request: JsonObject | None) -> RuleAnswer:
+        """The answer of a rule to a request, if the rule was in force and matched. None is a request without a body."""
         try:
             answer = read_answer(entry.body)
             now = moment(entry.time)

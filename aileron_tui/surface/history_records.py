@@ -30,6 +30,8 @@ NOT_KEPT: Final = (
     " keep_previews = true under [policy] in config.toml."
 )
 
+REDUCED: Final = "The contents were removed, because they were older than [ledger] keep in config.toml."
+
 CUT: Final = "The call was too long to keep in full. Some inputs are cut off."
 
 # A thousand years. Converting an integer that is too large for a float would raise.
@@ -100,6 +102,11 @@ class ShownPrompt:
     extended: str = ""
     alerted: str = ""
     retried: str = ""
+
+    @property
+    def no_inputs(self) -> str:
+        """What to say in the place of inputs."""
+        return "removed" if self.note == REDUCED else "no inputs"
 
 
 _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name not in ("seq", "took", "edited"))
@@ -230,6 +237,8 @@ def _shown_in_ledger(past: JsonObject) -> ShownPrompt:
     entries = past.get("entries")
     for entry in entries if isinstance(entries, list) else ():
         match entry:
+            case {"kind": EntryKind.REQUESTED, "removed": str()}:
+                return ShownPrompt(note=REDUCED)
             case {"kind": EntryKind.REQUESTED, "body": {"args": dict() as args, **others}}:
                 kind = others.get("kind")
                 by_daemon = filled_in(kind) if isinstance(kind, str) and "daemon" in others else frozenset()

@@ -158,7 +158,7 @@ def test_json_has_stable_keys(ledger: Path, capsys: pytest.CaptureFixture[str]) 
     request = json.loads(said(capsys, "--json", "--limit", "1"))["requests"][0]
     assert " ".join(request) == (
         "seq id asked action connector agent risk outcome shown decided took surface signer reason ended error"
-        " kind daemon edited says rule signed summary"
+        " kind daemon edited says rule reduced signed summary"
     )
     assert request["summary"] == ["r-12345"]
     assert json.loads(said(capsys, "show", "act-1", "--json"))["edit"] is None

@@ -17,6 +17,7 @@ from aileron_tui.core.entry_chain import (
     header,
     link,
 )
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import JsonError, canonical
 
@@ -94,8 +95,11 @@ def test_a_body_can_be_removed_without_breaking_the_chain(seq: int) -> None:
     assert [walker.check(*item) for item in stored] == [None] * 5
     assert walker.head == stored[-1][2]
     assert header(header(data)) == header(data)
+    removed = decode(header(data))
+    assert (removed.body, removed.removed) == ({}, f"sha256:{hashlib.sha256(canonical(decode(data).body)).hexdigest()}")
+    assert encode(removed) == header(data)
     with pytest.raises(BodyRemoved):
-        decode(header(data))
+        decode(header(encode(replace(decode(data), kind=EntryKind.KEY_REVOKED))))
 
 
 def test_another_body_or_header_in_the_place_of_a_removed_body_is_found() -> None:

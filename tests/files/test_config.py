@@ -26,6 +26,9 @@ content = false
 [metrics]
 enabled = true
 
+[ledger]
+keep = "52w"
+
 [webhook]
 url = "https://hooks.example.com/aileron?key=1"
 content = true
@@ -97,6 +100,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
     assert config.console.keys == {"approve": "ctrl+y"}
     assert config.notifications.content is False
     assert config.metrics.enabled is True
+    assert config.ledger.keep == "52w"
     assert config.webhook == WebhookConfig(
         "https://hooks.example.com/aileron?key=1", True, WebhookSecret(file=Path("~/.aileron/webhook.secret"))
     )
@@ -178,6 +182,12 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ('[connectors."local://a/b".credential]\nenv = "A"\nkeyring = "b/c"', 1, "2 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nkeyring = "b"', 2, "service and a user", "service/user"),
         ("[metrics]\nenabled = 1", 2, "enabled", ""),
+        ('[ledger]\nkeep = "0d"', 2, 'ledger.keep must be 1 day or more, not "0d"', "365d"),
+        ('[ledger]\nkeep = "12h"', 2, '"12h" is not a valid value for ledger.keep', "365d"),
+        ('[ledger]\nkeep = "forever"', 2, '"forever" is not a valid value for ledger.keep', "52w"),
+        ('[ledger]\nkeep = ""', 2, '"" is not a valid value for ledger.keep', "52w"),
+        ("[ledger]\nkeep = 365", 2, "must be a string", ""),
+        ('[ledger]\nkeeps = "1d"', 2, "keeps", 'Did you mean "keep"?'),
         ("[notifications]\ncontents = true", 2, "contents", 'Did you mean "content"?'),
         ('[webhook]\nurl = "http://hooks.example.com/a"', 2, "sent unencrypted over the network", "https://"),
         ('[webhook]\nurl = "https://me:pass@hooks.example.com/"', 2, "user name or a password", "https://"),

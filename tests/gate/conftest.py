@@ -21,7 +21,7 @@ from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.times import timestamp
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
-from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, MetricsConfig, Policy
+from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, LedgerConfig, MetricsConfig, Policy
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.gate_state import GateLimits, GateSetup
 from aileron_tui.gate.replies import Reply
@@ -59,6 +59,7 @@ class GateEnv:
     limits: GateLimits = field(default_factory=GateLimits)
     risk: tuple[RiskRule, ...] = ()
     metrics: bool = False
+    keep: str = ""
 
     @property
     def data(self) -> Path:
@@ -69,7 +70,8 @@ class GateEnv:
             "local://aileron/mail": ConnectorSettings(CredentialSource(env="TEST_MAIL_TOKEN")),
             "local://aileron/files": ConnectorSettings(CredentialSource(env="TEST_FILES_KEY")),
         }
-        config = Config(self.policy, self.risk, connectors, metrics=MetricsConfig(enabled=self.metrics))
+        metrics, ledger = MetricsConfig(enabled=self.metrics), LedgerConfig(self.keep)
+        config = Config(self.policy, self.risk, connectors, metrics=metrics, ledger=ledger)
         return GateSetup(self.data, self.manifests, config, self.cache, self.limits)
 
     @asynccontextmanager

@@ -6,7 +6,7 @@ it from the fixtures `opener`, `reading`, `results` and `ids`. They do not run b
 
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from aileron_tui.core.entry_chain import GENESIS, ChainWalker, decode
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import InvalidTransition, RequestState
+from aileron_tui.core.times import timestamp
 from aileron_tui.ledger.entry_check import verify
 from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerError, LedgerHeld
 from aileron_tui.ledger.head import Head
@@ -105,6 +106,34 @@ class ContractLedger:
         assert head == ledger.head == reader.head() == Head(3, walker.head)
         assert [entry.kind for entry in reader.entries(1)] == ["surface.fell_back", "gate.stopped"]
         assert reader.noted() == head
+
+    def test_what_is_old_is_reduced_and_the_chain_stays(
+        self, opener: OpenLedger, reading: OpenReader, path: Path
+    ) -> None:
+        clock = SteppingClock(START)
+        with opener(path, clock=clock) as ledger:
+            key = enrol(ledger)
+            for id_ in ("act-1", "act-2"):
+                ledger.append(EntryKind.REQUESTED, request(args={"note": "xylophone"}), id_)
+            decide(ledger, key, "act-1", Verdict.DENY, reason="xylophone")
+            head = ledger.head
+            clock.now += timedelta(days=2)
+            with pytest.raises(EntryRefused, match="for a day at least"):
+                ledger.reduce(timestamp(clock.now), "1d")
+            assert (ledger.head, ledger.unerased) == (head, False)
+            step = ledger.reduce(timestamp(clock.now - timedelta(days=1)), "1d")
+            assert (step.requests, step.entries, step.next, ledger.unerased) == (1, 2, 0, True)
+            more = ledger.erase()
+            while more:
+                more = ledger.erase(go_on=True)
+            assert not ledger.unerased
+        with reading(path) as reader:
+            report = verify(reader.rows(), RecordedSigners(), [head], reader.shown)
+            assert (report.fault, report.reduced) == (None, 2)
+            assert [record.id for record in reader.page(HistoryFilter("xylophone"))] == ["act-2"]
+            reduced = reader.find("act-1")
+            assert reduced is not None
+            assert (reduced.outcome, reduced.reason, reduced.reduced[:10]) == ("denied", "", "2026-05-14")
 
     def test_several_facts_are_recorded_all_or_none(self, ledger: Ledger, reader: LedgerReader) -> None:
         drafts = [EntryDraft(EntryKind.REQUESTED, request(), id_) for id_ in ("act-1", "act-2", "act-1")]

@@ -238,7 +238,7 @@ def test_a_checkpoint_that_cannot_be_used_is_not_used(checked: Scene, folder: Pa
     else:
         new = {
             "cut": data[:-5],
-            "version": data.replace(b'"version":1', b'"version":2'),
+            "version": data.replace(b'"version":2', b'"version":3'),
             "text": b"[]\n",
         }
         kept.write_bytes(new[damage])

@@ -274,26 +274,26 @@ def test_a_newer_ledger_is_refused_and_left_alone(scene: Scene) -> None:
     with tampering(path) as db:
         db.execute("PRAGMA user_version = 99")
     for attempt in (SqliteLedger, SqliteReader):
-        with pytest.raises(LedgerNewer, match="schema 99; this program reads up to 5"):
+        with pytest.raises(LedgerNewer, match="schema 99; this program reads up to 6"):
             attempt(path)
 
 
 def test_an_older_ledger_is_brought_up_to_date_by_the_writer(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     path = scene.close()
 
-    def sixth(db: sqlite3.Connection) -> None:
+    def newest(db: sqlite3.Connection) -> None:
         db.execute("CREATE TABLE news (text TEXT)")
 
-    steps = (*schema.MIGRATIONS, sixth)
+    steps = (*schema.MIGRATIONS, newest)
     monkeypatch.setattr(schema.migrate, "__defaults__", (steps,))
-    monkeypatch.setattr(schema, "VERSION", 6)
-    monkeypatch.setattr("aileron_tui.ledger.sqlite.reader.OLDEST_READABLE", 6)
+    monkeypatch.setattr(schema, "VERSION", len(steps))
+    monkeypatch.setattr("aileron_tui.ledger.sqlite.reader.OLDEST_READABLE", len(steps))
     with pytest.raises(LedgerOlder):
         SqliteReader(path)
     with SqliteLedger(path) as ledger:
         ledger.append(EntryKind.STARTED, {})
     with SqliteReader(path) as reader:
-        assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 6
+        assert reader.db.execute("PRAGMA user_version").fetchone()[0] == len(steps)
         assert reader.db.execute("SELECT count(*) FROM news").fetchone()[0] == 0
     assert check(path, noted=True).fault is None
 

@@ -110,6 +110,8 @@ RUN: dict[str, int | str] = {
     "aileron-tui gate --service --print": 0,
     "aileron-tui history --source here": 1,  # there is no such source in an empty home
     "aileron-tui history head": 0,
+    "aileron-tui history reduce --dry-run": 1,  # the configuration does not say for how long
+    "aileron-tui history reduce": 1,
     "aileron-tui history verify": 0,
     "aileron-tui history verify --all": 0,
     f"aileron-tui history verify --against 1042:sha256:{'2c26b46b68ffc68ff99b453c1d304134' * 2}": 1,  # an empty ledger

@@ -10,7 +10,7 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.errors import InvalidReply
-from aileron_tui.surface.history_records import DayTally, read_page, shown_in_ledger, tally, typical
+from aileron_tui.surface.history_records import REDUCED, DayTally, read_page, shown_in_ledger, tally, typical
 from tests.console.history_gate import record, records
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -132,3 +132,10 @@ def test_repeats_of_the_op_are_told(kind: str) -> None:
     assert shown_in_ledger({"entries": entries}).retried == "twice: api.example.com:443 asked to wait 2 s in all"
     assert shown_in_ledger({"entries": [{"kind": "preview.fetched", "body": {"retried": words}}]}).retried == ""
     assert shown_in_ledger({"entries": [{"kind": kind, "body": {"retried": 7}}]}).retried == ""
+
+
+def test_a_request_that_was_reduced_is_not_said_to_have_no_inputs() -> None:
+    made: JsonObject = {"kind": "request.made", "body": {}, "removed": "sha256:" + "0" * 64}
+    shown = shown_in_ledger({"entries": [made, {"kind": "preview.fetched", "body": {"digest": "sha256:…"}}]})
+    assert (shown.inputs, shown.note, shown.no_inputs) == ((), REDUCED, "removed")
+    assert shown_in_ledger({"entries": [made | {"removed": None}]}).no_inputs == "no inputs"

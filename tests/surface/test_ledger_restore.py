@@ -208,6 +208,23 @@ def test_nothing_that_was_restored_can_run(home: Home) -> None:
     home.check()
 
 
+def test_a_reduced_backup_is_restored_and_stays_reduced(home: Home) -> None:
+    home.append(EntryKind.REQUESTED, "act-1", action="send-draft", args="xylophone")
+    home.append(EntryKind.WITHDRAWN, "act-1", error="xylophone")
+    later = utc_now() + timedelta(days=3)
+    with open_ledger(home.ledger, clock=lambda: later) as ledger:
+        assert ledger.reduce(timestamp(later - timedelta(days=1)), "1d").entries == 2
+    home.back_up()
+    with pytest.MonkeyPatch.context() as patch:  # the restoration follows the reduction
+        patch.setattr("aileron_tui.surface.ledger_restore.utc_now", lambda: later)
+        home.restore()
+    with open_reader(home.ledger) as reader:
+        (record,) = reader.every()
+        assert (record.outcome, record.error, bool(record.reduced)) == ("withdrawn", "", True)
+        assert audit(reader, RecordedSigners()).reduced == 2
+    home.check()
+
+
 def test_without_keys_here_rules_end_because_nobody_knows_whether_they_did(home: Home) -> None:
     home.back_up()
     for path in home.data.glob("ledger.*"):

@@ -120,6 +120,7 @@ def _facts(record: SourcedRecord, shown: ShownPrompt) -> Iterator[tuple[str, Con
         ("answered", record.answered),
         ("reason", record.reason),
         ("error", record.error),
+        ("reduced", record.removed),
         ("source", record.source),
         ("agent", record.agent),
         ("says it is", record.says),
@@ -147,7 +148,7 @@ def shown_prompt_lines(shown: ShownPrompt, full_text_hint: str = BY_COMMAND, wid
     edited = trusted("  edited: − as asked, + as approved" if shown.asked is not None else "", WARNING)
     yield from _wrapped(_EMPTY, trusted("agent sent", STRONG) + edited, width)
     inputs = paired(shown.inputs, shown.asked)
-    yield from _rows(inputs, full_text_hint, width) if inputs else (trusted("  no inputs", MUTED),)
+    yield from _rows(inputs, full_text_hint, width) if inputs else (trusted(f"  {shown.no_inputs}", MUTED),)
     if shown.filled:
         yield trusted("")
         yield trusted(FILLED_IN, STRONG)

@@ -17,6 +17,7 @@ LOG_SIZE_LIMIT: Final = 64 * 1024 * 1024
 
 _MAGIC: Final = b"SQLite format 3\0"
 _BUSY_SECONDS: Final = 5.0
+BUSY_MILLISECONDS: Final = 5000
 _PAUSE: Final = 0.01
 
 
@@ -80,6 +81,7 @@ def _connect(path: Path, *, writing: bool) -> sqlite3.Connection:
         if writing:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
+            db.execute("PRAGMA secure_delete = ON")  # what is removed from the ledger must not stay in its file
             db.execute("PRAGMA wal_autocheckpoint = 4000")
             db.execute(f"PRAGMA journal_size_limit = {LOG_SIZE_LIMIT}")
         else:

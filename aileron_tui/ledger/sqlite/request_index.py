@@ -12,6 +12,9 @@ The index reads these fields of an entry's body. They are optional text unless n
     op.failed         error
     runtime.told      as in `ledger/request_status.py`
     runtime.edited    nothing
+    ledger.reduced    as in `core/reduction.py`
+
+Of an entry without a body, nothing is known but its kind and its time; a `ledger.reduced` entry has what is left.
 """
 
 import sqlite3
@@ -23,9 +26,10 @@ from aileron_tui.core.call_kinds import NOT_RUN_HERE
 from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.jsontext import Json, compact
+from aileron_tui.core.jsontext import Json, JsonError, compact
 from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.outcomes import ELSEWHERE
+from aileron_tui.core.reduction import LEFT, read_reduction
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.rule_words import ALLOWED, DENIED
 from aileron_tui.core.states import RequestState
@@ -66,6 +70,14 @@ _INSERT_WORDS: Final = (
     "INSERT INTO search (rowid, action, connector, agent, says, inputs, reason, outcome, edits)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, '')"
 )
+_REDUCE: Final = (
+    f"UPDATE requests SET {', '.join(f'{name} = ?' for name in LEFT)}, says = '', reason = '', error = '', reduced = ?"  # noqa: S608  # names of columns only
+    " WHERE id = ? RETURNING seq"
+)
+_NOTHING: Final = {"took": None, "edited": False}
+_KEEP_COUNTER: Final = (
+    "INSERT INTO counters VALUES (?, ?) ON CONFLICT DO UPDATE SET counter = max(counter, excluded.counter)"
+)
 
 
 def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> None:
@@ -97,6 +109,8 @@ def _record_kind(db: sqlite3.Connection, entry: Entry) -> None:
             _told(db, entry)
         case EntryKind.EDITED:
             _edited_elsewhere(db, entry)
+        case EntryKind.REDUCED:
+            _reduced(db, entry)
         case EntryKind.RUNNING:
             _advanced(db, entry, RequestState.RUNNING)
         case EntryKind.HANDED_OVER:
@@ -308,6 +322,27 @@ def _ended(db: sqlite3.Connection, entry: Entry, state: RequestState) -> None:
     if rule and kind not in NOT_RUN_HERE and state is RequestState.EXECUTED and not error:
         return  # the search has said so since the call began
     _reword(db, seq, state, f"{ALLOWED} {rule} {reason} {error}" if rule else f"{reason} {error}")
+
+
+def _reduced(db: sqlite3.Connection, entry: Entry) -> None:
+    """Leaves of each request only what the record has, also for the search."""
+    try:
+        reduction = read_reduction(entry)
+    except JsonError as error:
+        raise EntryRefused("the record of the reduction is not valid", str(error)) from None
+    for request in reduction.requests:
+        left = {name: request.get(name, _NOTHING.get(name, "")) for name in LEFT}
+        row = db.execute(_REDUCE, (*left.values(), entry.time, request["id"])).fetchone()
+        if row is None:
+            continue
+        outcome = _text(left["outcome"])
+        said = (_text(left["rule"]), _WORDS.get(RequestState(outcome), outcome))
+        db.execute("DELETE FROM search WHERE rowid = ?", row)
+        db.execute(_INSERT_WORDS, (*row, left["action"], left["connector"], left["agent"], "", "", *said))
+    for first, last in reduction.entries:
+        db.execute("DELETE FROM nonces WHERE seq BETWEEN ? AND ?", (first, last))
+    for key, counter in reduction.counters.items():
+        db.execute(_KEEP_COUNTER, (key, counter))
 
 
 def _said_in_advance(rule: str, reason: str) -> tuple[str, str]:

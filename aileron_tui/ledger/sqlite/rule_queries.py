@@ -6,11 +6,14 @@ from typing import Final
 
 from aileron_tui.ledger.rule_calls import CallFilter, RecordedCall, RuleUse
 
-_COUNT: Final = "SELECT count(*) FROM requests r WHERE r.action = ? AND r.agent = ? AND r.daemon = '' AND r.asked >= ?"
+_COUNT: Final = (
+    "SELECT count(*) FROM requests r"
+    " WHERE r.action = ? AND r.agent = ? AND r.daemon = '' AND r.reduced = '' AND r.asked >= ?"
+)
 _CALLS: Final = (
     "SELECT r.id, r.asked, r.outcome, r.rule, CAST(ifnull(e.data, '') AS BLOB)"
     " FROM requests r JOIN entries e ON e.seq = r.seq"
-    " WHERE r.action = ? AND r.agent = ? AND r.daemon = '' AND r.asked >= ?"
+    " WHERE r.action = ? AND r.agent = ? AND r.daemon = '' AND r.reduced = '' AND r.asked >= ?"
     " AND (? OR instr(e.data, ?)) AND (? OR EXISTS"
     " (SELECT 1 FROM steps s JOIN entries p ON p.seq = s.seq WHERE s.request = r.id AND instr(p.data, ?)))"
     " ORDER BY r.seq DESC"

@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
-INDEX_VERSION: Final = "8"
+INDEX_VERSION: Final = "9"
 CHANGE_LISTS: Final = ("keys", "agents", "rules", "packages", "publishers", "bindings")
 """The tables that list the entries that change something for good."""
 
@@ -30,6 +30,17 @@ BEGIN SELECT RAISE(ABORT, 'entries follow one another without gaps'); END;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
+# The only change to an entry is that its header takes its place (`core/entry_chain.py`). The database cannot compute
+# the digest in it; a wrong one breaks the chain.
+_REDUCIBLE_ENTRIES: Final = """
+DROP TRIGGER entries_keep;
+CREATE TRIGGER entries_keep BEFORE UPDATE ON entries
+WHEN NEW.seq IS NOT OLD.seq OR NEW.hash IS NOT OLD.hash OR length(NEW.data) < 84
+    OR substr(NEW.data, 1, 16) IS NOT CAST('{"body":"sha256:' AS BLOB)
+    OR substr(NEW.data, 82) IS NOT substr(OLD.data, 81 - length(NEW.data))
+BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
+"""
+
 # `steps` finds the entries of a request, `keys` those that change who may approve, `agents` those that change agents,
 # `rules` those that change rules, `packages` those that change packages, `publishers` those that change the trusted
 # publishers, `bindings` those that change which accounts connectors use.
@@ -37,7 +48,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 # `agent` is the name of the agent's token, and `says` is what the agent calls itself; before agents had tokens of their
 # own, only the latter was known. `daemon` names the daemon that runs a request, if it is not the gate; `told` means
 # that the daemon reported the outcome. `edited` means that the inputs were changed before the call was approved, and
-# `edits` has the changed inputs as text for the search.
+# `edits` has the changed inputs as text for the search. `reduced` is when the contents of a request were removed.
 INDEX: Final = """
 DROP TABLE IF EXISTS steps;
 DROP TABLE IF EXISTS keys;
@@ -82,7 +93,8 @@ CREATE TABLE requests (
     kind      TEXT NOT NULL DEFAULT '',
     says      TEXT NOT NULL DEFAULT '',
     edited    INTEGER NOT NULL DEFAULT 0,
-    rule      TEXT NOT NULL DEFAULT ''
+    rule      TEXT NOT NULL DEFAULT '',
+    reduced   TEXT NOT NULL DEFAULT ''
 );
 CREATE VIRTUAL TABLE search USING fts5 (
     action, connector, agent, says, inputs, reason, outcome, edits, columnsize = 0,
@@ -134,7 +146,12 @@ def _fifth(_: sqlite3.Connection) -> None:
     """
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second, _third, _fourth, _fifth)
+def _sixth(db: sqlite3.Connection) -> None:
+    """Lets bodies be removed. Older versions of the program would take such an entry for a damaged one."""
+    _run(db, _REDUCIBLE_ENTRIES)
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second, _third, _fourth, _fifth, _sixth)
 VERSION: Final = len(MIGRATIONS)
 OLDEST_READABLE: Final = 1
 """The oldest schema version that can be read. A reader changes nothing, so it must also read outdated ledgers."""
@@ -197,31 +214,33 @@ def index_is_current(db: sqlite3.Connection) -> bool:
 
 
 def adapt_older_index(db: sqlite3.Connection) -> None:
-    """Lets a reader, which changes nothing, read an index from before packages, rules, or tokens of agents.
+    """Lets a reader, which changes nothing, read an index from before reductions, packages, rules, or tokens of agents.
 
     Temporary tables hide those of the same name in the file. What the oldest index calls the agent is its own claim.
     """
     columns = [str(row[1]) for row in db.execute("PRAGMA main.table_info(requests)")]
     missing = [name for name in _NEW_LISTS if name not in _tables(db)]
-    if not columns or not missing:
+    if not columns or "reduced" in columns:
         return
     db.execute("PRAGMA query_only = OFF")  # the file itself is opened for reading only
     db.execute("PRAGMA temp_store = MEMORY")
     for name in missing:
         db.execute(f"CREATE TEMP TABLE {name} (seq INTEGER PRIMARY KEY)")
-    if "rule" not in columns:
-        _add_rules(db, columns)
+    _add_columns(db, columns)
     db.execute("PRAGMA query_only = ON")
 
 
-def _add_rules(db: sqlite3.Connection, columns: Sequence[str]) -> None:
-    named = "says" in columns
+def _add_columns(db: sqlite3.Connection, columns: Sequence[str]) -> None:
+    named, ruled = "says" in columns, "rule" in columns
     kept = ", ".join(name for name in columns if named or name != "agent")
-    added = "'' AS rule" if named else "'' AS agent, agent AS says, '' AS rule"
+    added = ", ".join(["'' AS reduced", *([] if ruled else ["'' AS rule"])])
+    if not named:
+        added += ", '' AS agent, agent AS says"
     db.execute(f"CREATE TEMP VIEW requests AS SELECT {kept}, {added} FROM main.requests")  # noqa: S608  # names of columns only
     if not named:
         db.execute("CREATE TEMP TABLE agents (seq INTEGER PRIMARY KEY)")
-    db.execute("CREATE TEMP TABLE rules (seq INTEGER PRIMARY KEY, id TEXT NOT NULL)")
+    if not ruled:
+        db.execute("CREATE TEMP TABLE rules (seq INTEGER PRIMARY KEY, id TEXT NOT NULL)")
 
 
 def _path(db: sqlite3.Connection) -> Path:

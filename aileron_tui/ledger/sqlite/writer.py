@@ -45,15 +45,16 @@ from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import LockFile
 from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.sqlite import body_removal
 from aileron_tui.ledger.sqlite.change_mark import close_deleted
-from aileron_tui.ledger.sqlite.connection import check_file, connect, is_busy
+from aileron_tui.ledger.sqlite.connection import BUSY_MILLISECONDS, check_file, connect, is_busy
 from aileron_tui.ledger.sqlite.failures import translated, translating
 from aileron_tui.ledger.sqlite.file_identity import FileIdentity, replaced
 from aileron_tui.ledger.sqlite.index_rebuild import LoggedProgress, rebuild
 from aileron_tui.ledger.sqlite.open_transaction import KnownChanges, OpenTransaction
 from aileron_tui.ledger.sqlite.reader import SqliteView, hash_of, head_of, read_entry, rows_after
 from aileron_tui.ledger.sqlite.schema import index_is_current, migrate, reset_index, version
-from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, LedgerView
+from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, LedgerView, ReductionStep
 
 FOR_GUESTS: Final = frozenset(
     {
@@ -147,6 +148,58 @@ class SqliteLedger:
         with self._guard, translating(self.path):
             return self._commit(choose)
 
+    def reduce(self, before: str, keep: str, after: int = 0) -> ReductionStep:
+        """Removes the bodies of some requests that ended before a time, and records it, in one transaction."""
+        with self._guard, translating(self.path):
+            removal = body_removal.choose(self._db, self.path, before, after)
+            if removal.headers:
+                draft = EntryDraft(EntryKind.REDUCED, removal.record(keep))
+                self._commit(lambda _: (draft,), lambda: body_removal.remove(self._db, removal))
+            elif removal.done > after:
+                self._commit(lambda _: (), lambda: body_removal.note_done(self._db, removal))
+            return removal.step
+
+    def erase(self, *, go_on: bool = False, whole: bool = False) -> bool:
+        """Rewrites a part of the search index. Returns whether there is more to do.
+
+        At the end, it rewrites the whole file if that is asked for or does not take long, and empties the log.
+        """
+        with self._guard, translating(self.path):
+            self._begin()
+            try:
+                self._check_unchanged(head_of(self._db, self.path))
+                more = body_removal.erase_words(self._db, go_on=go_on)
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+            self._files.learn()
+            if not more:
+                self._check_files()
+                if whole or self.path.stat().st_size <= body_removal.SOON_REWRITTEN:
+                    self._db.execute("VACUUM")
+                    self._files.learn()
+                if self._empty_log():
+                    self._db.execute("DELETE FROM meta WHERE name = 'unerased'")
+                    self._files.learn()
+            return more
+
+    @property
+    def unerased(self) -> bool:
+        """Whether something was removed that may still be in the files."""
+        with self._guard, translating(self.path):
+            return self._db.execute("SELECT 1 FROM meta WHERE name = 'unerased'").fetchone() is not None
+
+    def _empty_log(self) -> bool:
+        """Moves the log into the file and cuts it off. Returns False if somebody reads it just now."""
+        self._check_files()
+        self._db.execute("PRAGMA busy_timeout = 0")
+        try:
+            return int(self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]) == 0
+        finally:
+            self._db.execute(f"PRAGMA busy_timeout = {0 if self._guest or self._shared else BUSY_MILLISECONDS}")
+            self._files.learn()
+
     def check(self) -> None:
         """Checks that the ledger can be written, by writing a value beside the entries."""
         with self._guard, translating(self.path):
@@ -186,7 +239,9 @@ class SqliteLedger:
             self._changes.clear()
             rebuild(self._db, self.path, progress)
 
-    def _commit(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
+    def _commit(
+        self, choose: Callable[[LedgerView], Sequence[EntryDraft]], then: Callable[[], None] = lambda: None
+    ) -> Head:
         self._begin()
         try:
             before = head_of(self._db, self.path)
@@ -194,6 +249,7 @@ class SqliteLedger:
             if before != self._recorded:  # another process has appended something
                 self._changes.clear()
             head = self._extend(before, choose(SqliteView(self._db, self.path)))
+            then()
             self._end_transaction()
         except BaseException:
             self._roll_back()

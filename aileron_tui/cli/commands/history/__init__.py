@@ -71,9 +71,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     export.add_argument("--output", metavar="FILE", help="a new file; default: standard output")
     _filters(export)
+    reduce = commands.add_parser(
+        "reduce", help="remove contents older than [ledger] keep, as a running gate does by itself; it must not run"
+    )
+    reduce.add_argument("--keep", metavar="SPAN", help="instead of [ledger] keep: days or weeks, such as 365d or 52w")
+    reduce.add_argument("--dry-run", action="store_true", help="only say what would be removed; the gate may run")
+    reduce.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     set_aside = commands.add_parser("set-aside", help="move a damaged ledger aside and start a new one")
     rebuild = commands.add_parser("rebuild", help="rebuild the search index from the entries")
-    for command in (show, head, verify, backup, restore, export, set_aside, rebuild):
+    for command in (show, head, verify, backup, restore, reduce, export, set_aside, rebuild):
         command.add_argument("--source", metavar="NAME", default=argparse.SUPPRESS, help=_SOURCE)
 
 
@@ -133,6 +139,10 @@ def _run(options: argparse.Namespace, ledger: Path, search: HistorySearch, sourc
             from aileron_tui.cli.commands.history import restore  # noqa: PLC0415
 
             return restore.run(ledger, options)
+        case "reduce":
+            from aileron_tui.cli.commands.history import reduce  # noqa: PLC0415
+
+            return reduce.run(ledger, options)
         case "export":
             from aileron_tui.cli.commands.history import export  # noqa: PLC0415
 

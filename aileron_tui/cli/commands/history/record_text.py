@@ -29,7 +29,8 @@ def rows(record: HistoryRecord, width: int, summary: Sequence[str] = ()) -> list
     signed = "not signed" if record.surface == ELSEWHERE else ""
     if record.signer:
         signed = "signed by a security key" if is_security_key(record.signer) else "signed"
-    parts = (record.id, record.asked_by, record.answered, took, signed, record.reason or record.error)
+    removed = record.removed.partition(" by ")[0]
+    parts = (record.id, removed, record.asked_by, record.answered, took, signed, record.reason or record.error)
     details = " · ".join(inline(part) for part in parts if part)
     about = "".join(f"{part}  " for part in (inline(record.action), summary_line(summary, _WIDE)) if part)
     line = Visible(f"{_asked_at(record.asked)}  {glyph} {word:<15}  {about}{details}")

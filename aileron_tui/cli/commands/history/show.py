@@ -51,9 +51,7 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         entries = _with_previews(entries) if options.preview else tuple(map(_without_preview, entries))
     hidden = _HIDDEN if kept and not options.preview else _not_kept(entries)
     if options.json:
-        listed: list[JsonObject] = [
-            {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
-        ]
+        listed = [_entry_fields(entry) for entry in entries]
         more: JsonObject = {"signature": signature, "extended": extended, "alerted": alerted}
         more |= {"edit": edit, "entries": [*listed]}
         print_json({**fields(record), **more})
@@ -62,6 +60,11 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
     for entry in entries:
         _print_entry(entry)
     return OK
+
+
+def _entry_fields(entry: Entry) -> JsonObject:
+    fields: JsonObject = {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body}
+    return fields | {"removed": entry.removed} if entry.removed else fields
 
 
 def _print_record(record: HistoryRecord, found: Mapping[str, str], edit: JsonObject | None, hidden: str) -> None:
@@ -81,10 +84,11 @@ def _print_record(record: HistoryRecord, found: Mapping[str, str], edit: JsonObj
         "extended": found["extended"],
         "reason": record.reason,
         "error": record.error,
+        "reduced": record.removed,
         "signature": found["signature"],
         "note": unknown_outcome(record, utc_now()),
         "not shown": hidden,
-        "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
+        "edited": "" if not record.edited else EDITED if edit or record.reduced else EDITED_ELSEWHERE,
     }
     for name, value in about.items():
         if value:
@@ -113,6 +117,8 @@ def _without_preview(entry: Entry) -> Entry:
 
 def _not_kept(entries: Sequence[Entry]) -> str:
     """What was shown and is not in the ledger, and how to keep it."""
+    if any(entry.removed for entry in entries):
+        return ""  # said already
     listed: list[Json] = [{"kind": entry.kind, "body": entry.body} for entry in entries]
     return shown_in_ledger({"entries": listed}).note
 
@@ -128,6 +134,8 @@ def _print_entry(entry: Entry) -> None:
     sys.stdout.write("\n")
     write(sys.stdout, f"{entry.seq}  {inline(entry.time)}  {inline(entry.kind)}", indent=_INDENT)
     shown = {name: value for name, value in entry.body.items() if name != "envelope"}
+    if entry.removed:
+        write(sys.stdout, f"  removed; its digest was {entry.removed}", indent="  ")
     for line in block(plain(shown)) if shown else ():
         write(sys.stdout, f"  > {line}", indent="  > ")
 
@@ -150,6 +158,8 @@ def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: t
         return f"none: {_denied_by(entries, key_changes)}"
     if decision is None:
         return "none: not decided"
+    if decision.removed:
+        return "cannot be checked any more, because it was removed with the contents"
     signers = _signers(key_changes, decision)
     statement, text = signers.check(decision.body.get("envelope"))
     if isinstance(statement, Damage):

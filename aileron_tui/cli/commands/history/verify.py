@@ -100,6 +100,7 @@ def _report_fields(report: CheckReport, names: dict[str, str]) -> JsonObject:
         ],
         "unsigned_denials": report.unsigned_denials,
         "rules": [{"rule": rule, "count": count} for rule, count in report.rule_answers.items()],
+        "reduced": {"entries": report.reduced, "before": report.reduced_before} if report.reduced else None,
         "fault": _fault_fields(fault) if fault else None,
         "notes": list(report.notes),
         "trusted": {"entries": report.trusted, "checked": report.trusted_since} if report.trusted else None,
@@ -137,5 +138,11 @@ def _print_report(report: CheckReport, names: dict[str, str]) -> None:
         sys.stdout.write(f"  {counted(report.unsigned_denials, 'denial')} without a signature\n")
     for rule, count in report.rule_answers.items():
         sys.stdout.write(f"  {counted(count, 'request')} answered by {inline(rule)}\n")
+    if report.reduced:
+        entries, were = counted(report.reduced, "entry", "entries"), "was" if report.reduced == 1 else "were"
+        print_lines(
+            f"  {entries} from before {report.reduced_before[:10]} {were} reduced to digests by [ledger] keep:"
+            " the contents and signatures in them can no longer be checked"
+        )
     for note in report.notes:
         sys.stderr.write(f"note: {inline(note)}\n")
