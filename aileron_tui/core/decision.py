@@ -4,7 +4,6 @@ The format version is in the payload and in the payload type, and the signature 
 differs from that of its type is refused.
 """
 
-import hashlib
 import re
 from enum import StrEnum
 from typing import Final
@@ -145,4 +144,6 @@ def challenge(signed: bytes, nonce: bytes) -> bytes:
     """
     if len(nonce) != CHALLENGE_NONCE_SIZE:
         raise ValueError(f"a nonce of {len(nonce)} bytes")
+    import hashlib  # noqa: PLC0415  # loads OpenSSL, which the first frame does not need
+
     return nonce + hashlib.sha256(signed).digest()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.errors import AileronError
@@ -23,7 +23,9 @@ from aileron_tui.runtime.daemon.daemon_discovery import (
 from aileron_tui.runtime.errors import InvalidReply, NoGate
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
 from aileron_tui.runtime.gate_probe import GateProbe
-from aileron_tui.runtime.opencode.opencode_server import USERNAME, NamedOpencode, OpencodeServer, find_opencode
+
+if TYPE_CHECKING:
+    from aileron_tui.runtime.opencode.opencode_server import NamedOpencode, OpencodeServer
 
 _HEALTH_SECONDS: Final = 5.0
 
@@ -47,7 +49,7 @@ class OpencodeChoice:
     """An opencode server. `find` reads its password again at each connection."""
 
     name: str
-    find: Callable[[], OpencodeServer]
+    find: "Callable[[], OpencodeServer]"
     kind: Literal["opencode"] = "opencode"
     note: str = ""
 
@@ -152,12 +154,16 @@ def _configured(source: SourceConfig, env: Mapping[str, str]) -> SourceChoice:
         daemon = NamedDaemon(source.url, source.token_file, source.token_env)
         return DaemonChoice(source.name, partial(find, daemon, env))
     if source.kind == OPENCODE:
+        from aileron_tui.runtime.opencode.opencode_server import find_opencode  # noqa: PLC0415  # few have one
+
         return OpencodeChoice(source.name, partial(find_opencode, named_opencode(source), env))
     return GateChoice(source.name, partial(discover, source.url))
 
 
-def named_opencode(source: SourceConfig) -> NamedOpencode:
+def named_opencode(source: SourceConfig) -> "NamedOpencode":
     """The opencode server of a source of the configuration."""
+    from aileron_tui.runtime.opencode.opencode_server import USERNAME, NamedOpencode  # noqa: PLC0415  # few have one
+
     return NamedOpencode(
         source.url, source.username or USERNAME, source.password_env, source.password_file, source.password_command
     )
