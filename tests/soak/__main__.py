@@ -41,7 +41,8 @@ def main(words: list[str]) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a second one does not wait
         interrupted.set()
 
-    signal.signal(signal.SIGINT, stop)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     root = Path(tempfile.mkdtemp(prefix="soak-"))
     try:
         say(f"{size.calls} calls by {size.agents} agents at {size.rate:g} per second")

@@ -7,7 +7,8 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -20,6 +21,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.errors import PromptChanged
 from aileron_tui.runtime.gate_client import ApproverClient
+from aileron_tui.runtime.source_events import SourceEvent
 from tests.soak.agents import Connection, ruled_call
 from tests.soak.cases import Case, verdict_of
 from tests.soak.journal import PENDING, SEARCH, Call, Journal, marker_of
@@ -39,6 +41,15 @@ def approver(lab: SoakLab) -> ApproverClient:
     """A client of the operator, over the approvers' Unix socket."""
     assert lab.found.socket is not None, "the gate has no socket for approvers"
     return ApproverClient(lab.found, lab.key, surface="console")
+
+
+@contextmanager
+def watching(client: ApproverClient) -> Iterator[Iterator[SourceEvent | None]]:
+    """The events of the gate, on a connection that is closed at the end."""
+    events = client.watch()
+    assert isinstance(events, Generator)
+    with closing(events):
+        yield events
 
 
 def make_rules(lab: SoakLab) -> None:
@@ -103,8 +114,8 @@ class Operator(Person):
         self._found = found
 
     def work(self) -> None:
-        with approver(self.lab) as client:
-            for event in client.watch():
+        with approver(self.lab) as client, watching(client) as events:
+            for event in events:
                 if self.closing.is_set():
                     return
                 for request in event.requests if event else ():
@@ -163,8 +174,8 @@ class Watcher(Person):
 
     def work(self) -> None:
         until = time.monotonic() + self.random.uniform(*_WATCH_SECONDS)
-        with approver(self.lab) as client:
-            for _ in client.watch():
+        with approver(self.lab) as client, watching(client) as events:
+            for _ in events:
                 if time.monotonic() > until or self.closing.is_set():
                     break
         self.journal.count("watchers that reconnected")

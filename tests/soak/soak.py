@@ -28,6 +28,9 @@ from tests.soak.samples import Sampler
 ASKS_OF_AN_AGENT: Final = 500
 """How often an agent asks in 10 minutes; the gate's default limit is 600."""
 
+LEAVE_SECONDS: Final = 20.0
+"""How long people may take to leave: who watches notices it at the next heartbeat, every 15 seconds."""
+
 MOST_CALLS: Final = 1_000_000
 _WORKERS: Final = 32
 _DECIDERS: Final = 3
@@ -100,10 +103,10 @@ class Soak:
                 checks["the console runs to the end"] = [] if console.alive else ["the console ended"]
             checks["the gate runs to the end"] = [] if lab.process.poll() is None else [f"it ended:\n{lab.log()}"]
             self._closing.set()
+            for person in people:
+                person.join(LEAVE_SECONDS)
         code = lab.stop()
         checks["the gate stops on SIGTERM"] = [] if code == 0 else [f"exit code {code}:\n{lab.log()}"]
-        for person in people:
-            person.join(5)
         self._check(checks)
         return make_report(
             journal,

@@ -14,7 +14,7 @@ from tests.soak.journal import PENDING, Call, Journal, Latency
 from tests.soak.samples import ProcessSample, Sample
 
 RAN = (EntryKind.REQUESTED, EntryKind.DECIDED, EntryKind.RUNNING, EntryKind.EXECUTED)
-MINUTES = 10
+MINUTES = 30
 
 
 def journal(case: Case = Case.APPROVED) -> Journal:
@@ -70,7 +70,7 @@ def test_an_effect_that_nobody_asked_for_is_found() -> None:
 def soaked(
     change: Callable[[int], ProcessSample], seconds: Callable[[int], float] = lambda _: 0.1
 ) -> dict[str, Growth]:
-    """What is said about ten minutes with a look every 15 seconds."""
+    """What is said about half an hour with a look every 15 seconds."""
     looks = range(0, MINUTES * 60, 15)
     samples = [Sample(float(at), change(at), None, 0, 0) for at in looks]
     latencies = [Latency(PENDING, float(at), seconds(at)) for at in looks]
@@ -103,7 +103,7 @@ def test_longer_response_times_are_found() -> None:
 
 
 def test_what_happens_while_it_warms_up_does_not_count() -> None:
-    rows = soaked(lambda at: ProcessSample((10 if at < 60 else 100) * MIB, 40, 20 if at >= 60 else 1, 10.0))
+    rows = soaked(lambda at: ProcessSample((10 if at < 300 else 100) * MIB, 40, 20 if at >= 300 else 1, 10.0))
     assert {row.flat for row in rows.values()} == {True}
 
 

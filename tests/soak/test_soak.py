@@ -20,14 +20,26 @@ def test_nothing_is_lost_or_run_twice_or_without_approval(tmp_path_factory: pyte
     assert not report.failed
 
 
+class InterruptedAfter(threading.Event):
+    """Is set once it was waited for some times, which a soak does before each call."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self._left = calls
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._left -= 1
+        if self._left < 0:
+            self.set()
+        return super().wait(timeout)
+
+
 @pytest.mark.slow
 def test_an_interrupted_soak_still_checks_and_reports(tmp_path_factory: pytest.TempPathFactory) -> None:
-    root, interrupted = tmp_path_factory.mktemp("s"), threading.Event()
     size = SoakSize(minutes=60, rate=5, timeout=6, sample_seconds=1, console=False)
-    timer = threading.Timer(8, interrupted.set)
-    timer.start()
-    report = run_soak(root, size, cache=shared_cache(tmp_path_factory), interrupted=interrupted)
-    timer.join()
+    report = run_soak(
+        tmp_path_factory.mktemp("s"), size, cache=shared_cache(tmp_path_factory), interrupted=InterruptedAfter(30)
+    )
     assert report.fields["interrupted"]
     assert not report.failed, report.fields["violations"]
-    assert 0 < sum(report.fields["calls"].values()) < size.calls
+    assert sum(report.fields["calls"].values()) == 30
