@@ -17,3 +17,11 @@ class CallKind(StrEnum):
 
 NOT_RUN_HERE: Final = frozenset((CallKind.TOOL, CallKind.DEFINITION))
 """The kinds that the gate decides about and does not run."""
+
+UNGATED: Final = "run-"
+"""How the ids of calls begin that need no approval. No id of a request does."""
+
+
+def is_ungated_id(id_: str) -> bool:
+    """Whether an id is that of a call that needs no approval."""
+    return id_.startswith(UNGATED)

@@ -14,10 +14,12 @@ bodies may be missing: any other missing body is damage.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from itertools import starmap
 from typing import Final
 
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 
@@ -41,6 +43,8 @@ LEFT: Final = (
 )
 """What the history still shows of a request, by the names of `core/history_record.py`."""
 
+_SETTLED: Final = [str(state) for state in RequestState if state.settled]
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
@@ -61,6 +65,10 @@ class Reduction:
             "requests": [*self.requests],
             "counters": {**self.counters},
         }
+
+    def names(self, seq: int) -> bool:
+        """Whether the body of an entry was removed."""
+        return any(first <= seq <= last for first, last in self.entries)
 
     def numbers(self) -> Iterator[int]:
         """The numbers of the entries whose bodies were removed."""
@@ -99,7 +107,7 @@ def _pairs(value: Json, seq: int) -> Iterator[tuple[int, int]]:
     after = 0
     for item in _list(value, "entries"):
         match item:
-            case [int() as first, int() as last] if after < first <= last < seq:
+            case [first, last] if type(first) is type(last) is int and after < first <= last < seq:
                 yield first, last
                 after = last
             case _:
@@ -108,9 +116,20 @@ def _pairs(value: Json, seq: int) -> Iterator[tuple[int, int]]:
 
 def _requests(value: Json) -> Iterator[JsonObject]:
     for item in _list(value, "requests"):
-        if not isinstance(item, dict) or not isinstance(item.get("id"), str) or not set(item) <= {"id", *LEFT}:
+        if not isinstance(item, dict) or not all(starmap(_is_left, item.items())) or not {"id", "outcome"} <= set(item):
             raise JsonError("not what is left of a request", "$.body.requests")
         yield item
+
+
+def _is_left(name: str, value: Json) -> bool:
+    match name:
+        case "took":
+            return type(value) in (int, float)
+        case "edited":
+            return value is True
+        case "outcome":
+            return value in _SETTLED
+    return isinstance(value, str) and name in {"id", *LEFT}
 
 
 def _counters(value: Json) -> Iterator[tuple[str, int]]:

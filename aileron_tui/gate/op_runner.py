@@ -5,6 +5,7 @@ import secrets
 from typing import Final
 
 from aileron_tui.core.action import Action
+from aileron_tui.core.call_kinds import UNGATED
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -54,7 +55,7 @@ class OpRunner:
 
         A call that lacks an account becomes a request, so that somebody can sign in or deny it.
         """
-        id_ = f"run-{secrets.token_hex(8)}"
+        id_ = f"{UNGATED}{secrets.token_hex(8)}"
         if self._gate_state.threads.is_full(ThreadUse.UNGATED, agent):
             waiting = self._gate_state.setup.limits.ungated_queue
             message = f"{waiting:,} other calls of this agent are waiting to run; try again later"

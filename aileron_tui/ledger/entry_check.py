@@ -384,7 +384,7 @@ class Verification:
         known = self.requests.get(entry.request)
         if known is None and entry.request in self.finished:
             raise _BadEntry(Damage.REPEATED, f"request {entry.request} has a step after its end")
-        if known is None and (ungated(entry) or (entry.removed and entry.kind != EntryKind.REQUESTED)):
+        if known is None and ungated(entry):
             return
         if known is not None and known.daemon:
             raise _BadEntry(Damage.REPEATED, f"request {entry.request} belongs to a daemon and cannot run here")
@@ -446,16 +446,17 @@ class Verification:
             raise _BadEntry(extension, text)
         self._advance(entry, RequestEvent.EXTEND)
         known = self.requests[entry.request]
+        if extension.request != entry.request:
+            raise _BadEntry(Damage.SIGNATURE, f"it was signed for request {extension.request}")
+        if entry.time >= extension.before:
+            raise _BadEntry(Damage.SIGNATURE, f"request {entry.request} had ended at {extension.before}")
+        self._check_head(entry, extension.head, known.seq)
         if known.reduced:  # its deadline is gone
-            self._check_head(entry, extension.head, known.seq)
             return
         if known.deadline is None or known.daemon:
             raise _BadEntry(Damage.SIGNATURE, f"request {entry.request} has no deadline that can be extended")
         if why := extension_objection(extension, entry.request, known.deadline.expires, known.deadline.latest):
             raise _BadEntry(Damage.SIGNATURE, why)
-        if entry.time >= extension.before:
-            raise _BadEntry(Damage.SIGNATURE, f"request {entry.request} had ended at {extension.before}")
-        self._check_head(entry, extension.head, known.seq)
         known.deadline = known.deadline.moved_to(moment(extension.expires))
 
     def _told(self, entry: Entry) -> None:

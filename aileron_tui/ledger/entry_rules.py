@@ -7,6 +7,7 @@ one wins. Verification checks it again.
 from datetime import datetime, timedelta
 from typing import Final
 
+from aileron_tui.core.call_kinds import is_ungated_id
 from aileron_tui.core.deadline_extension import objection as extension_objection
 from aileron_tui.core.deadline_extension import recorded_extension
 from aileron_tui.core.decision import Verdict
@@ -65,11 +66,11 @@ _CHECKED: Final = frozenset(
 def ungated(entry: Entry) -> bool:
     """Whether the entry belongs to a call that needed no approval and so was never a request.
 
-    The start of a call that needed one always has its body.
+    Without its body, only the id of the call says so.
     """
-    if entry.removed:
-        return entry.kind == EntryKind.RUNNING
-    return entry.kind != EntryKind.REQUESTED and entry.body.get("gated") is False
+    if entry.kind == EntryKind.REQUESTED:
+        return False
+    return is_ungated_id(entry.request) if entry.removed else entry.body.get("gated") is False
 
 
 def admit(

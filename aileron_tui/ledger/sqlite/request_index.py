@@ -72,7 +72,7 @@ _INSERT_WORDS: Final = (
 )
 _REDUCE: Final = (
     f"UPDATE requests SET {', '.join(f'{name} = ?' for name in LEFT)}, says = '', reason = '', error = '', reduced = ?"  # noqa: S608  # names of columns only
-    " WHERE id = ? RETURNING seq"
+    " WHERE seq = ?"
 )
 _NOTHING: Final = {"took": None, "edited": False}
 _KEEP_COUNTER: Final = (
@@ -331,14 +331,15 @@ def _reduced(db: sqlite3.Connection, entry: Entry) -> None:
     except JsonError as error:
         raise EntryRefused("the record of the reduction is not valid", str(error)) from None
     for request in reduction.requests:
-        left = {name: request.get(name, _NOTHING.get(name, "")) for name in LEFT}
-        row = db.execute(_REDUCE, (*left.values(), entry.time, request["id"])).fetchone()
-        if row is None:
+        made = db.execute("SELECT seq FROM requests WHERE id = ?", (request["id"],)).fetchone()
+        if made is None or not reduction.names(made[0]):  # a record says nothing about what is still there
             continue
+        left = {name: request.get(name, _NOTHING.get(name, "")) for name in LEFT}
+        db.execute(_REDUCE, (*left.values(), entry.time, *made))
         outcome = _text(left["outcome"])
         said = (_text(left["rule"]), _WORDS.get(RequestState(outcome), outcome))
-        db.execute("DELETE FROM search WHERE rowid = ?", row)
-        db.execute(_INSERT_WORDS, (*row, left["action"], left["connector"], left["agent"], "", "", *said))
+        db.execute("DELETE FROM search WHERE rowid = ?", made)
+        db.execute(_INSERT_WORDS, (*made, left["action"], left["connector"], left["agent"], "", "", *said))
     for first, last in reduction.entries:
         db.execute("DELETE FROM nonces WHERE seq BETWEEN ? AND ?", (first, last))
     for key, counter in reduction.counters.items():
