@@ -83,11 +83,11 @@ def replacing(path: Path, *, wait: float = LOCK_SECONDS) -> AbstractContextManag
     return replacement.replacing(path, wait=wait)
 
 
-def reducible(path: Path, before: str) -> Iterator[ReductionStep]:
-    """What `Ledger.reduce` would remove from a ledger, part by part, without removing it."""
+def reducible(path: Path, before: str, now: str) -> Iterator[ReductionStep]:
+    """What `Ledger.reduce` would remove from a ledger at a time, part by part, without removing it."""
     from aileron_tui.ledger.sqlite import body_removal  # noqa: PLC0415  # the database is loaded when needed
 
-    return body_removal.planned(path, before)
+    return body_removal.planned(path, before, now)
 
 
 def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:

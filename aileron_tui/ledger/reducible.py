@@ -13,6 +13,7 @@ OLDEST_VERSION: Final = 2
 """Before this version, the hash of an entry covered its body, so a body cannot be removed."""
 
 _SAY_NOTHING: Final = frozenset({"gated", "reported", "retried"})
+_OF_PREVIEWS: Final = frozenset({"digest", "retried"})
 
 
 def says_something(entry: Entry) -> bool:
@@ -24,7 +25,7 @@ def says_something(entry: Entry) -> bool:
         case EntryKind.REQUESTED:
             return True
         case EntryKind.PREVIEWED:
-            return "preview" in body
+            return bool(body.keys() - _OF_PREVIEWS)
         case EntryKind.RUNNING:
             return body.get("gated") is False
         case EntryKind.DENIED_UNSIGNED:

@@ -8,6 +8,7 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.cli.exit_codes import FAILED, OK
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import Visible, cells
 from aileron_tui.ledger.open_store import open_ledger
 from tests.cli.test_key import on_a_terminal
@@ -74,6 +75,19 @@ def test_it_needs_a_terminal_and_the_ledger_for_itself(home: Path, capsys: pytes
     with open_ledger(home / "data" / "ledger.db"):
         code, screen = on_a_terminal(home, ["history", "reduce"], [])
     assert (code, "by gate" in screen) == (FAILED, True)
+
+
+def test_it_erases_what_a_gate_has_removed(home: Path) -> None:
+    """Also what was removed before the program was killed."""
+    path, now = home / "data" / "ledger.db", datetime.now(UTC)
+    with open_ledger(path) as ledger:
+        assert ledger.reduce(timestamp(now - timedelta(days=30)), "30d").entries == 3
+    assert SECRET.encode() in path.read_bytes()
+    code, screen = on_a_terminal(home, ["history", "reduce"], [])
+    assert (code, "nothing to remove from before " in screen) == (OK, True)
+    assert SECRET.encode() not in path.read_bytes()
+    with open_ledger(path) as ledger:
+        assert not ledger.unerased
 
 
 @pytest.mark.parametrize("keep", ["12h", "0d", "soon"])

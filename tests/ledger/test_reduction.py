@@ -224,6 +224,65 @@ def test_entries_from_the_future_keep_nothing(scene: Scene) -> None:
     assert check(scene.close(), noted=True).fault is None
 
 
+def test_calls_without_approval_after_an_entry_from_the_future_are_reduced(scene: Scene) -> None:
+    now = scene.clock.now
+    scene.clock.now += timedelta(days=9000)
+    scene.ask("act-1")
+    scene.clock.now = now
+    scene.ledger.append(EntryKind.RUNNING, {"gated": False, "action": "list", "args": {"q": SECRET}}, "run-1")
+    wait(scene)
+    assert reduce(scene) == (0, 1)
+    assert check(scene.close(), noted=True).fault is None
+
+
+def test_what_was_recorded_while_the_clock_was_behind_is_not_old(scene: Scene) -> None:
+    now = scene.clock.now
+    scene.approved("act-1")
+    scene.clock.now -= timedelta(days=700)
+    scene.approved("act-2", note=SECRET)
+    scene.clock.now = now + timedelta(hours=1)
+    assert reduce(scene) == (0, 0)
+    wait(scene)
+    assert reduce(scene) == (2, 2)
+    assert check(scene.close(), noted=True).fault is None
+
+
+def test_why_there_was_no_preview_is_removed(scene: Scene) -> None:
+    """A connector writes it."""
+    scene.ask("act-1")
+    scene.ledger.append(EntryKind.PREVIEWED, {"digest": DIGEST, "unavailable": f"404: {SECRET}"}, "act-1")
+    scene.step(EntryKind.WITHDRAWN, "act-1")
+    wait(scene)
+    reduce(scene)
+    assert SECRET.encode() not in raw(scene.ledger.path)
+    assert check(scene.close(), noted=True).fault is None
+
+
+def test_the_ledger_of_an_earlier_version_can_be_looked_at(scene: Scene) -> None:
+    scene.approved("act-1")
+    wait(scene)
+    scene.ask("act-2")
+    now, path = scene.clock.now, scene.close()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript("""
+            ALTER TABLE requests DROP COLUMN reduced;
+            UPDATE meta SET value = '8' WHERE name = 'index';
+            PRAGMA user_version = 5;
+        """)
+    assert sum(step.entries for step in reducible(path, timestamp(now - KEEP), timestamp(now))) == 1
+
+
+def test_a_large_file_is_to_be_rewritten_until_it_is(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_removal, "SOON_REWRITTEN", 0)
+    old(scene)
+    reduce(scene)
+    unerased = [scene.ledger.unerased]
+    while scene.ledger.erase(whole=True):
+        pass
+    assert [*unerased, scene.ledger.unerased] == [True, False], "a gate does not rewrite a large file"
+    scene.close()
+
+
 def test_answers_of_rules_and_extensions_still_verify(scene: Scene) -> None:
     seq = rules.make(scene)
     for kind in (EntryKind.EXECUTED, EntryKind.FAILED):
@@ -258,6 +317,15 @@ def test_an_extension_that_nobody_signed_is_found_in_what_is_left(scene: Scene) 
     scene.step(EntryKind.WITHDRAWN, "act-1")
     wait(scene)
     assert found(check(forged(scene, 2))) == (3, Damage.KEY)
+
+
+@pytest.mark.parametrize("changes", [{"request": "act-7"}, {"before": "2026-05-12T10:00:01.000000Z"}])
+def test_an_extension_that_does_not_fit_is_found_in_what_is_left(scene: Scene, changes: dict[str, Any]) -> None:
+    extensions.ask(scene)
+    scene.forge(EntryKind.EXTENDED, "act-1", extensions.body(extensions.extension(scene, **changes), scene.key))
+    scene.step(EntryKind.WITHDRAWN, "act-1")
+    wait(scene)
+    assert found(check(forged(scene, 2))) == (3, Damage.SIGNATURE)
 
 
 # What must not be taken for a reduction
@@ -345,8 +413,15 @@ def test_a_forged_record_cannot_name_a_later_time(scene: Scene) -> None:
         {"entries": [[5, 2]]},
         {"entries": [[2, 99]]},
         {"entries": "2"},
-        {"requests": [{"id": 1}]},
-        {"requests": [{"id": "act-1", "reason": "x"}]},
+        {"entries": [[True, 2]]},
+        {"requests": [{"id": 1, "outcome": "denied"}]},
+        {"requests": [{"id": "act-1", "outcome": "denied", "reason": "x"}]},
+        {"requests": [{"id": "act-1", "outcome": "denied", "action": {}}]},
+        {"requests": [{"id": "act-1", "outcome": "denied", "took": "long"}]},
+        {"requests": [{"id": "act-1", "outcome": "denied", "edited": 1}]},
+        {"requests": [{"id": "act-1", "outcome": "pending"}]},
+        {"requests": [{"id": "act-1", "outcome": "eaten"}]},
+        {"requests": [{"id": "act-1"}]},
         {"counters": {"k": "1"}},
         {"before": "yesterday"},
         {"more": 1},
@@ -377,6 +452,26 @@ def test_a_run_that_nobody_approved_is_found_in_what_is_left(scene: Scene) -> No
     scene.forge(EntryKind.EXECUTED, "act-1", {"error": "x"})
     wait(scene)
     assert found(check(forged(scene, 2, 4))) == (3, Damage.REPEATED)
+
+
+@pytest.mark.parametrize("numbers", [(2,), (3,), (2, 3)])
+def test_a_run_that_nobody_asked_for_is_found_in_what_is_left(scene: Scene, numbers: tuple[int, ...]) -> None:
+    """Without their bodies, only calls with an id of their own kind pass for calls that needed no approval."""
+    scene.forge(EntryKind.RUNNING, "act-1", {"digest": DIGEST})
+    scene.forge(EntryKind.EXECUTED, "act-1", {"error": "x"})
+    wait(scene)
+    assert found(check(forged(scene, *numbers))) == (2, Damage.REPEATED)
+
+
+def test_a_record_changes_nothing_about_requests_that_are_still_there(scene: Scene) -> None:
+    scene.approved("act-1")
+    wait(scene)
+    said: JsonObject = {"id": "act-1", "outcome": "executed", "action": "harmless", "signer": "nobody"}
+    path = forged(scene, requests=[said])
+    with SqliteReader(path) as reader:
+        record = reader.find("act-1")
+        assert record
+        assert (record.action, record.signer, record.reduced) == ("send-draft", scene.key.public.fingerprint, "")
 
 
 def test_a_start_of_an_approved_call_always_has_its_body(scene: Scene) -> None:
@@ -494,7 +589,7 @@ def test_a_step_is_short_and_goes_on_where_it_ended(scene: Scene, monkeypatch: p
         scene.approved(f"act-{number}")
     wait(scene)
     before = timestamp(scene.clock.now - KEEP)
-    planned = list(reducible(scene.ledger.path, before))
+    planned = list(reducible(scene.ledger.path, before, timestamp(scene.clock.now)))
     steps, after = [], 0
     while True:
         step = scene.ledger.reduce(before, "30d", after)

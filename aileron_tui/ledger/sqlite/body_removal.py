@@ -2,15 +2,20 @@
 
 The entries are read in order, from where everything before was done. A request is reduced as a whole, when it has ended
 and none of its entries is younger than the limit; a call that needed no approval, entry by entry.
+
+What follows a younger entry is younger too, even if its time says otherwise, because the clock may have been behind for
+a while. Only times that are still to come keep nothing that follows them.
 """
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.authenticator_data import recorded_counter
+from aileron_tui.core.call_kinds import is_ungated_id
 from aileron_tui.core.entry_chain import Entry, encode, header, read_end
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
@@ -39,7 +44,6 @@ MOST_BYTES: Final = 2 * 1024 * 1024
 """How many bytes of bodies are removed in one transaction, or those of one request."""
 
 _NEXT: Final = "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM entries WHERE seq > ? ORDER BY seq LIMIT ?"
-_OLDER: Final = "SELECT min(seq) FROM requests INDEXED BY requests_by_time WHERE asked < ? AND seq > ?"
 _MERGE: Final = "INSERT INTO search (search, rank) VALUES ('merge', ?)"
 _SOMETHING: Final = 2  # the statement itself counts as a change
 _DONE: Final = "SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'reduced'"
@@ -80,34 +84,27 @@ class Removal:
         return Reduction(keep, self.before, in_runs(sorted(self.headers)), left, self.counters).body()
 
 
-def choose(db: sqlite3.Connection, path: Path, before: str, after: int = 0) -> Removal:
+def choose(db: sqlite3.Connection, path: Path, before: str, now: str, after: int = 0) -> Removal:
     """The next bodies to remove: those of entries after number `after`, 0 for the first that is not done."""
     done = _done(db)
     removal = Removal(before, max(after, done), done)
     removal.waits = after > done
-    view, rows = SqliteView(db, path), db.execute(_NEXT, (removal.read, MOST_READ)).fetchall()
-    for seq, data in rows:
-        kind, request, time = read_end(data) or _end(path, seq, data)
-        if time >= before:
-            _skip_younger(db, removal, seq)
-            return removal
-        if not _look_at(view, removal, read_entry(path, seq, data) if kind in _LOOKED_AT else None, request):
-            removal.waits = True
-        removal.read = seq
-        if not removal.waits:
-            removal.done = seq
-        if removal.size >= MOST_BYTES:
-            return removal
-    removal.complete = len(rows) < MOST_READ
+    view, last = SqliteView(db, path), removal.read + MOST_READ
+    with closing(db.execute(_NEXT, (removal.read, MOST_READ))) as rows:  # not all at once: entries can be large
+        for seq, data in rows:
+            kind, request, time = read_end(data) or _end(path, seq, data)
+            if before <= time <= now:
+                break
+            entry = read_entry(path, seq, data) if kind in _LOOKED_AT and time < before else None
+            if time > now or not _look_at(view, removal, entry, request):
+                removal.waits = True
+            removal.read = seq
+            if not removal.waits:
+                removal.done = seq
+            if seq >= last or removal.size >= MOST_BYTES:
+                return removal
+    removal.complete = True
     return removal
-
-
-def _skip_younger(db: sqlite3.Connection, removal: Removal, seq: int) -> None:
-    """Goes on after younger entries if older requests follow them, because the clock was wrong for a while."""
-    (following,) = db.execute(_OLDER, (removal.before, seq)).fetchone()
-    removal.waits, removal.complete = True, following is None
-    if following is not None:
-        removal.read = following - 1
 
 
 def remove(db: sqlite3.Connection, removal: Removal) -> None:
@@ -141,7 +138,7 @@ def _look_at(view: SqliteView, removal: Removal, entry: Entry | None, request: s
     if entry is None or entry.removed:
         return True
     if entry.kind != EntryKind.REQUESTED:
-        if ungated(entry) and find(view.db, request) is None:
+        if ungated(entry) and is_ungated_id(request) and find(view.db, request) is None:
             removal.take((entry,))
         return True
     record = find(view.db, request)
@@ -172,12 +169,12 @@ def _done(db: sqlite3.Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def planned(path: Path, before: str) -> Iterator[ReductionStep]:
+def planned(path: Path, before: str, now: str) -> Iterator[ReductionStep]:
     """What a reduction would remove, without removing it."""
     with SqliteReader(path) as reader, translating(path):
         after, complete = 0, False
         while not complete:
-            removal = choose(reader.db, path, before, after)
+            removal = choose(reader.db, path, before, now, after)
             yield removal.step
             after, complete = removal.read, removal.complete
 

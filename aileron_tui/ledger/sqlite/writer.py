@@ -151,7 +151,7 @@ class SqliteLedger:
     def reduce(self, before: str, keep: str, after: int = 0) -> ReductionStep:
         """Removes the bodies of some requests that ended before a time, and records it, in one transaction."""
         with self._guard, translating(self.path):
-            removal = body_removal.choose(self._db, self.path, before, after)
+            removal = body_removal.choose(self._db, self.path, before, timestamp(self._clock()), after)
             if removal.headers:
                 draft = EntryDraft(EntryKind.REDUCED, removal.record(keep))
                 self._commit(lambda _: (draft,), lambda: body_removal.remove(self._db, removal))
@@ -176,10 +176,11 @@ class SqliteLedger:
             self._files.learn()
             if not more:
                 self._check_files()
-                if whole or self.path.stat().st_size <= body_removal.SOON_REWRITTEN:
+                rewritten = whole or self.path.stat().st_size <= body_removal.SOON_REWRITTEN
+                if rewritten:
                     self._db.execute("VACUUM")
                     self._files.learn()
-                if self._empty_log():
+                if self._empty_log() and rewritten:
                     self._db.execute("DELETE FROM meta WHERE name = 'unerased'")
                     self._files.learn()
             return more

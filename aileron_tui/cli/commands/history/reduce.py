@@ -30,22 +30,24 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         raise LedgerError("only the gate's ledger can be reduced", str(ledger), "Use --source gate.")
     config = load_config(paths().config)
     keep, span = _keep(options.keep, config)
-    before = timestamp(utc_now() - span)
+    now = utc_now()
+    before = timestamp(now - span)
     with ExitStack() as opened:
         if not options.dry_run:
             confirmation.check_terminal(config.policy, "reducing the ledger")
-        with local_reader(ledger) as reader:
-            found = _total(reducible(ledger, before)) if reader else ReductionStep(0, 0, 0, 0)
-        if options.dry_run or not found.entries:
+        with local_reader(ledger, indexed=True) as reader:
+            found = _total(reducible(ledger, before, timestamp(now))) if reader else ReductionStep(0, 0, 0, 0)
+        if options.dry_run or not reader:
             return _report(options, found, before, removed=False)
         writer = opened.enter_context(open_ledger(ledger, role="history reduce"))
-        write(sys.stderr, *_question(found, before))
-        confirmation.confirm_change("Remove them?", "nothing was removed")
-        done = _total(_steps(writer, before, keep))
-        more = writer.erase(whole=True)
+        if found.entries:
+            write(sys.stderr, *_question(found, before))
+            confirmation.confirm_change("Remove them?", "nothing was removed")
+            found = _total(_steps(writer, before, keep))
+        more = writer.unerased and writer.erase(whole=True)  # also what a gate has removed, or an interrupted command
         while more:
             more = writer.erase(go_on=True, whole=True)
-    return _report(options, done, before, removed=True)
+    return _report(options, found, before, removed=bool(found.entries))
 
 
 def _keep(option: str | None, config: Config) -> tuple[str, timedelta]:
