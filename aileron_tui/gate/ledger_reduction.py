@@ -1,8 +1,12 @@
-"""Removes what is older than `[ledger] keep` from the ledger of a running gate, in short steps."""
+"""Removes what is older than `[ledger] keep` from the ledger of a running gate, in short steps.
+
+What is removed cannot be brought back, so nothing is removed while the clock may be wrong: shortly after the gate has
+started, when many machines have yet to ask for the time, and for an hour after the clock was set.
+"""
 
 import asyncio
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -15,6 +19,11 @@ from aileron_tui.ledger.store import Ledger, ReductionStep
 
 _STEP_PAUSE: Final = 0.05
 _PERIOD: Final = 3600.0
+_AFTER_START: Final = 600.0
+_AFTER_CHANGE: Final = 3600.0
+_LARGEST_DRIFT: Final = 60.0
+"""The clock was set if it is off by more than this many seconds since the last look, by a clock that nobody can set."""
+
 _ERASE_PERIOD: Final = 86_400.0
 """The search index is rewritten at most this often, because that reads and writes all of it."""
 
@@ -27,7 +36,8 @@ class LedgerReduction:
     def __init__(self, gate_state: GateState) -> None:
         self._gate_state = gate_state
         self._keep = gate_state.setup.config.ledger.keep
-        self._due = self._erasing_due = 0.0
+        self._due, self._erasing_due = self._now() + _AFTER_START, 0.0
+        self._offset = self._offset_at(gate_state.clock())
 
     @property
     def is_wanted(self) -> bool:
@@ -35,19 +45,23 @@ class LedgerReduction:
         return bool(self._keep)
 
     async def reduce_if_due(self) -> None:
-        """Removes what is old enough by now, at first and then every hour. A failure is logged; nothing else stops."""
+        """Removes what is old enough by now, every hour. A failure is logged; nothing else stops."""
+        time = self._gate_state.clock()
+        before, self._offset = self._offset, self._offset_at(time)
+        if abs(self._offset - before) > _LARGEST_DRIFT:
+            self._due = self._now() + _AFTER_CHANGE
         if self._now() < self._due:
             return
         self._due = self._now() + _PERIOD
         try:
-            await self.reduce()
+            await self.reduce(time)
         except AileronError as error:
             _log.error("nothing more can be removed from the ledger now: %s", inline(str(error)))
 
-    async def reduce(self) -> None:
-        """Removes everything that is old enough by now, with a record of it. Erases it from the files once a day."""
+    async def reduce(self, time: datetime) -> None:
+        """Removes everything that is old enough at a time, with a record of it. Erases it from the files once a day."""
         state, keep = self._gate_state, self._keep
-        before = timestamp(state.clock() - (read_span(keep) or timedelta.max))
+        before = timestamp(time - (read_span(keep) or timedelta.max))
         requests = entries = after = 0
         while True:
             step = await state.recorder.run(partial(_step, before=before, keep=keep, after=after))
@@ -68,6 +82,9 @@ class LedgerReduction:
         while more:
             await asyncio.sleep(_STEP_PAUSE)
             more = await recorder.run(lambda ledger: ledger.erase(go_on=True))
+
+    def _offset_at(self, time: datetime) -> float:
+        return time.timestamp() - self._now()
 
     def _now(self) -> float:
         return self._gate_state.boot_clock.seconds()
