@@ -16,6 +16,7 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.rule_answer import read_answer
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.unsigned_denial import read_unsigned_denial
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_request import Refusal
@@ -49,6 +50,7 @@ _FAILURE_CLASSES: Final = {
     EntryKind.WITHDRAWN: "withdrawn",
     EntryKind.INTERRUPTED: "outcome_unknown",
 }
+_ANSWERS: Final = frozenset({EntryKind.DECIDED, EntryKind.DENIED_UNSIGNED})
 _END_KINDS: Final = frozenset({EntryKind.EXECUTED, EntryKind.FAILED, EntryKind.INTERRUPTED})
 
 
@@ -131,6 +133,8 @@ def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
 
 def _event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
     """Returns an entry as an audit event, or None if Aileron has no such event."""
+    if entry.removed and entry.kind in _ANSWERS:
+        return _reduced_answer_event(reader, entry)
     if entry.kind == EntryKind.DECIDED:
         return _decision_event(reader, entry)
     if entry.kind == EntryKind.RULED:
@@ -169,6 +173,23 @@ def _decision_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
     }
     if statement.reason:
         payload["aileron.approval.reason"] = statement.reason
+    return _audit_event(entry, f"approval.{verdict}", {"type": "human", "id": "user"}, payload)
+
+
+def _reduced_answer_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
+    """The answer of a person whose entry was reduced, as far as the history still has it."""
+    record = reader.find(entry.request)
+    if record is None:
+        return None
+    verdict = "denied" if record.outcome == RequestState.DENIED else "approved"
+    payload = _request_payload(reader, entry) | {
+        "aileron.approval.decision": verdict,
+        "aileron.approval.edited": record.edited,
+        "aileron.approval.wait_ms": round((record.took or 0) * 1000),
+        "aileron.approval.surface": record.surface,
+    }
+    if record.signer:
+        payload["aileron.signing.key_id"] = record.signer
     return _audit_event(entry, f"approval.{verdict}", {"type": "human", "id": "user"}, payload)
 
 

@@ -1,5 +1,6 @@
 """The history over HTTP: search with filters, and Aileron's audit events."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.times import timestamp
 from aileron_tui.gate import history_routes
 from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.ledger.sqlite import reader as sqlite_reader
 from aileron_tui.runtime.request_reader import read_gate_request
 from tests.gate.conftest import GateEnv, dig, run_async
 from tests.gate.served_gate import SEND, WAITING, ServedGate, error_code, served_gate
+from tests.ledger.scenes import DIGEST, Scene
 
 
 async def lived(served: ServedGate) -> list[str]:
@@ -228,3 +231,22 @@ def test_status(env: GateEnv) -> None:
             assert (status["instance"], status["waiting"], status["approvers"]) == (served.gate.instance, 0, ["tester"])
 
     run_async(main())
+
+
+def test_audit_events_still_say_who_answered_a_request_that_was_reduced(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "ledger.db")
+    scene.ask("act-1")
+    scene.decide("act-1", edits={"note": "shorter"})
+    scene.step(EntryKind.RUNNING, "act-1", digest=DIGEST)
+    scene.step(EntryKind.EXECUTED, "act-1")
+    scene.denied("act-2", reason="wrong people")
+    scene.clock.now += timedelta(days=31)
+    assert scene.ledger.reduce(timestamp(scene.clock.now - timedelta(days=30)), "30d").requests == 2
+    listed = history_routes.audit(scene.close(), history_routes.read_audit({}))["events"]
+    assert isinstance(listed, list)
+    answers = {dig(event, "event_type"): dig(event, "payload") for event in listed}
+    approved, denied = answers["approval.approved"], answers["approval.denied"]
+    assert (approved["aileron.approval.id"], approved["aileron.approval.edited"]) == ("act-1", True)
+    assert (denied["aileron.approval.id"], denied["aileron.approval.surface"]) == ("act-2", "tui")
+    assert approved["aileron.signing.key_id"] == denied["aileron.signing.key_id"] == scene.key.public.fingerprint
+    assert "wrong people" not in str(listed)
