@@ -10,7 +10,7 @@ from tests.e2e.terminal import CLEAR, CTRL_S, ENTER
 from tests.robot.bundle import Action, Input, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order, in_turn
 from tests.robot.eyes import CannotRead, settle, status
-from tests.robot.operator import COUNTED, READY, UNREAD, Operator
+from tests.robot.operator import COUNTED, READY, STUCK, UNREAD, Operator
 from tests.robot.order_check import objection, shows
 
 _NO_KEY: Final = "z"
@@ -230,7 +230,8 @@ def _approve_sheet(operator: Operator, case: Case) -> None:
     operator.close_dialogs()
     operator.clear_waiting()
     if len(operator.effects()) < case.more["approvable"]:
-        operator.differ(f"{case.more['approvable']} can be approved on the sheet, {len(operator.effects())} ran")
+        ran = len(operator.effects())
+        operator.differ(f"{STUCK}: {case.more['approvable']} can be approved on the sheet, {ran} ran")
     whole = [_squeezed(screen) for screen in seen]
     for effect in operator.effects():
         to = effect.args["to"]
