@@ -12,6 +12,7 @@ from typing import Any, Final
 from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.plain_command import plain_commands
 from aileron_tui.core.prompt import count_warnings
 from aileron_tui.core.protected_paths import protected_value
 from aileron_tui.core.resolved_step import ConnectorRef
@@ -105,20 +106,21 @@ class RuleHandler:
         from aileron_tui.core.tool_prompts import is_shell, shell_command  # noqa: PLC0415  # most gates run only actions
 
         call, preview = tool.call, tool.shown.preview
-        large = request.size > LARGE_BYTES
+        large, command = request.size > LARGE_BYTES, shell_command(call)
+        words = [word for words in plain_commands(command) or () for word in words]  # quotes can split a name
         return RuleCall(
             agent=request.agent,
             action=call.tool,
             args=call.args,
             kind=request.kind,
-            command=shell_command(call),
+            command=command,
             folder=call.folder,
             connector=call.server,
             runs=call.definition,
             shown=preview.digest if preview else "",
             risk=request.risk.level,
             warning=_LARGE if large else _warning(request),
-            protected="" if large else protected_value([call.folder, call.args, list(tool.leads_to)], self._own),
+            protected="" if large else protected_value([call.folder, call.args, [*tool.leads_to, *words]], self._own),
             is_shell=is_shell(call),
         )
 

@@ -122,3 +122,10 @@ def test_texts_that_only_resemble_the_parts_of_a_protected_name_are_ordinary() -
 def test_a_long_text_is_searched_quickly() -> None:
     assert protected_path("a/../" * 20_000) == ""
     assert protected_path("../" * 50_000 + ".git") != ""
+
+
+def test_many_patterns_do_not_take_long_and_are_not_taken_for_ordinary() -> None:
+    text = " ".join(f".a{number}*" for number in range(20_000))
+    assert protected_path(text) == "too many patterns to check"
+    assert protected_path(".{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}{m,n}{o,p}") == "too many patterns to check"
+    assert not protected_path("import .* from [a-z] {a, b} {x,y} **/*.json [.](a) .{}")
