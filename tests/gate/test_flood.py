@@ -9,7 +9,7 @@ from tests.gate.flood import FloodSize, flood
 from tests.gate.gate_harness import gate_harness
 from tests.gate.load import MIB
 
-_STARVED = 30.0
+_STARVED = 20.0
 """How many times as long shows that somebody is starved, and not only that the machine is busy.
 
 `make flood` has the real limit of 3. Here, the 99th percentile of a few rounds is the slowest of them, and what else
