@@ -12,13 +12,18 @@ from typing import Any, Final
 from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.plain_command import plain_commands
 from aileron_tui.core.prompt import count_warnings
-from aileron_tui.core.protected_paths import protected_value
 from aileron_tui.core.resolved_step import ConnectorRef
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.rule_answer import RuleAnswer
-from aileron_tui.core.rule_match import RuleCall, answer, may_depend_on_preview, protected_in, what_runs
+from aileron_tui.core.rule_match import (
+    RuleCall,
+    answer,
+    may_depend_on_preview,
+    protected_in,
+    protected_in_tool,
+    what_runs,
+)
 from aileron_tui.core.rule_words import denial_reason
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.tool_call import ResolvedTool
@@ -107,7 +112,6 @@ class RuleHandler:
 
         call, preview = tool.call, tool.shown.preview
         large, command = request.size > LARGE_BYTES, shell_command(call)
-        words = [word for words in plain_commands(command) or () for word in words]  # quotes can split a name
         return RuleCall(
             agent=request.agent,
             action=call.tool,
@@ -120,7 +124,7 @@ class RuleHandler:
             shown=preview.digest if preview else "",
             risk=request.risk.level,
             warning=_LARGE if large else _warning(request),
-            protected="" if large else protected_value([call.folder, call.args, [*tool.leads_to, *words]], self._own),
+            protected="" if large else protected_in_tool(call.args, command, (call.folder, *tool.leads_to), self._own),
             is_shell=is_shell(call),
         )
 
