@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help skeletons demo test test-all check lint types bench performance bench-page crash robot chaos agents browser browser-lock pictures mcp mcp-servers installs notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api fuzz soak reliability lock clean
+.PHONY: help skeletons demo test test-all check lint types bench performance bench-page crash robot flood chaos agents browser browser-lock pictures mcp mcp-servers installs notifications frameworks frameworks-lock load connectors screenshots keys configuration manifests manual http-api api fuzz soak reliability lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -87,6 +87,9 @@ load: $(READY) ## load a gate with many agents and a daemon with many consoles; 
 	@$(BIN)/python -m tests.gate.load
 	@$(BIN)/python -m tests.runtime.daemon.storm --events 10000
 	@$(BIN)/python -m tests.runtime.daemon.contest --rounds 1000
+
+flood: $(READY) ## let one agent flood a gate, and compare how long others and the operator wait; takes a few minutes
+	@$(BIN)/python -m tests.gate.flood
 
 chaos: $(READY) ## shake gates from outside with faults and check what must always hold; takes a while
 	@$(BIN)/python -m tests.chaos --rounds 500

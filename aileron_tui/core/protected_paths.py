@@ -8,6 +8,7 @@ A name that is only mentioned is found too; then a rule spares no prompt, which 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import translate
 from functools import cache, lru_cache
 from typing import Final
 from urllib.parse import unquote
@@ -19,6 +20,7 @@ _AGENTS: Final = "settings of an agent"
 _MCP: Final = "settings of MCP servers"
 _SHELL: Final = "a start-up file of a shell"
 _OWN: Final = "the files of aileron-tui"
+_TOO_MANY: Final = "too many patterns to check"
 
 # Names in lower case. A name with a slash is a folder and a name in it, wherever that folder is.
 _NAMES: Final = {
@@ -114,6 +116,12 @@ _WORD: Final = re.compile(r"[\w.~$%+@/-]+")
 _KEPT: Final = 16
 """How many folders are looked at before and after a `..`."""
 
+_WILD: Final = re.compile(r"[*?\[{]")
+_PATTERN: Final = re.compile(r"""(?<![^\s/"'`=,:;(])[\[{]*\.[^\s/"'`=]{0,100}""")
+"""A name in a text that begins with a dot, perhaps as a pattern of a shell."""
+
+_BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MOST_PATTERNS: Final = 200
 _MOST_DECODING: Final = 5
 _SHORT: Final = 200
 """The longest text about which it is remembered what it names."""
@@ -152,6 +160,24 @@ def _whole(name: str) -> re.Pattern[str]:
     return re.compile(rf"{before}{re.escape(name)}(?=[. ]*(?:$|[^\w.~$%+@ -]|\s))")
 
 
+def _matched_by_patterns(form: str) -> str:
+    """What the patterns in a text match, such as `.gi?` or `.{git,x}`, in words, or ""."""
+    if not _WILD.search(form):
+        return ""
+    choices = list(dict.fromkeys(pattern for pattern in _PATTERN.findall(form) if _WILD.search(pattern)))
+    for choice in choices:  # which becomes longer meanwhile
+        if len(choices) > _MOST_PATTERNS:
+            return _TOO_MANY
+        if braces := _BRACES.search(choice):
+            before, after = choice[: braces.start()], choice[braces.end() :]
+            choices += (f"{before}{inner}{after}" for inner in braces[1].split(","))
+        elif any(map(str.isalpha, choice)):  # without a letter it is probably in a regular expression, such as `.*`
+            matches = re.compile(translate(choice)).match
+            if kind := next((kind for name, kind in _KINDS.items() if name[0] == "." and matches(name)), ""):
+                return kind
+    return ""
+
+
 def protected_path(text: str, own: Iterable[str] = ()) -> str:
     """What a text names that no rule may allow a change to, in words, or "".
 
@@ -163,6 +189,8 @@ def protected_path(text: str, own: Iterable[str] = ()) -> str:
     folders = _folders(tuple(own))
     for form in _forms(text):
         if kind := next((_KINDS[name] for name in _names_in(form) if _whole(name).search(form)), ""):
+            return kind
+        if kind := _matched_by_patterns(form):
             return kind
         if folders and folders.search(form):
             return _OWN

@@ -16,7 +16,7 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
 from aileron_tui.core.protected_paths import protected_value
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.rule import Rule, RuleVerdict
-from aileron_tui.core.rule_match import RuleCall, covers, is_over, obstacle
+from aileron_tui.core.rule_match import RuleCall, covers, is_over, obstacle, protected_in_tool
 from aileron_tui.core.tool_call import ToolCall
 from aileron_tui.core.values import dataclass
 
@@ -84,20 +84,21 @@ def _tool_call(request: JsonObject, kind_: CallKind, args: JsonObject, shown: st
     folder = str(request.get("folder", ""))
     connector = request.get("connector")
     call = ToolCall(str(request.get("action", "")), args, _field(connector, "name"), folder, _field(connector, "hash"))
-    paths = request.get("leads_to")
+    leads_to, command = request.get("leads_to"), shell_command(call)
+    paths = [path for path in (leads_to if isinstance(leads_to, list) else ()) if isinstance(path, str)]
     return RuleCall(
         agent=str(request.get("agent", "")),
         action=call.tool,
         args=args,
         kind=kind_,
-        command=shell_command(call),
+        command=command,
         folder=folder,
         connector=call.server,
         runs=call.definition,
         shown=shown,
         risk=_LEVELS.get(str(request.get("risk")), RiskLevel.HIGH),
         warning=str(request.get("warning", "")),
-        protected=protected_value([folder, args, paths if isinstance(paths, list) else []]),
+        protected=protected_in_tool(args, command, (folder, *paths)),
         is_shell=is_shell(call),
     )
 

@@ -82,6 +82,15 @@ def protected_in(call: ResolvedCall, folder: str, own: Iterable[str] = ()) -> st
     return protected_value([folder, call.args, *(step.inputs for step in call.steps)], own)
 
 
+def protected_in_tool(inputs: JsonObject, command: str, paths: Iterable[str], own: Iterable[str] = ()) -> str:
+    """What a tool call names that no rule may allow a change to, in words, or "". `paths` are its folder and others.
+
+    The words of a plain command are looked at too, because quotes can split a name: `.g'i't`.
+    """
+    words = [word for words in plain_commands(command) or () for word in words]
+    return protected_value([*paths, inputs, *words], own)
+
+
 def is_over(rule: Rule, now: datetime) -> bool:
     """Whether a rule has ended by the clock. One whose end cannot be read has ended."""
     try:

@@ -18,7 +18,7 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical
 from aileron_tui.core.prompt import bound_digest
 from aileron_tui.core.rule import Rule, RuleVerdict
 from aileron_tui.core.rule_change import PAYLOAD_TYPE, read_signed_change
-from aileron_tui.core.rule_match import RuleCall, covers, is_over, obstacle
+from aileron_tui.core.rule_match import RuleCall, covers, is_over, obstacle, protected_in_tool
 from aileron_tui.core.times import moment, utc_now
 from aileron_tui.core.tool_call import ToolCall
 from aileron_tui.files.agent_tokens import approvers_path
@@ -137,20 +137,20 @@ class GrantCheck:
 
 def _rule_call(agent: str, call: ToolCall, rule: Rule) -> RuleCall:
     """A call as rules see it. Its risk and its preview are what the gate saw: this program cannot know them."""
-    from aileron_tui.core.protected_paths import protected_value  # noqa: PLC0415  # only where rules are used
-    from aileron_tui.core.tool_prompts import is_shell, shell_command  # noqa: PLC0415
+    from aileron_tui.core.tool_prompts import is_shell, shell_command  # noqa: PLC0415  # only where rules are used
 
+    command = shell_command(call)
     return RuleCall(
         agent=agent,
         action=call.tool,
         args=call.args,
         kind=CallKind.TOOL,
-        command=shell_command(call),
+        command=command,
         folder=call.folder,
         connector=call.server,
         runs=call.definition,
         shown=rule.shown,
         risk=rule.risk,
-        protected=protected_value([call.folder, call.args]),
+        protected=protected_in_tool(call.args, command, (call.folder,)),
         is_shell=is_shell(call),
     )

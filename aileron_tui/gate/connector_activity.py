@@ -1,30 +1,28 @@
-"""Which ops run on each connector, so that a preview is known to be stale once one of them may have changed something.
+"""Which ops run and what they use, so that a preview is known to be stale once one of them may have changed something.
 
-Previews do not count, because they only read. A connector is identified by its name: a new version of it has other
-bytes, but reaches the same account. Approvals go first: while one waits for a connector, no ungated op begins on it.
-Otherwise an agent could put off approvals for ever by always keeping a slow op running.
+Two connectors can reach the same account, so what counts is not only the connector but also its hosts and accounts
+(`Sandbox.used_by`). Names are those of all three: ops that have a name in common can change each other's previews.
+Previews do not count, because they only read. Approvals go first: while one waits for a name, no ungated op begins on
+it. Otherwise an agent could put off approvals for ever by always keeping a slow op running.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
-from aileron_tui.core.resolved_call import ResolvedCall
-from aileron_tui.core.tool_call import ResolvedTool
+from aileron_tui.gate.ordered_locks import OrderedLocks
 
 _GRACE_SECONDS: Final = 5.0
 """How much longer than its time limit an op may take to end."""
 
-
-def connector_names(call: ResolvedCall | ResolvedTool) -> frozenset[str]:
-    """The names of the connectors that the steps of a call use; none for a tool call."""
-    return frozenset(step.connector.name for step in call.steps)
+_ANYTHING: Final = ""
+"""The name of what nobody knows, such as what a program of an agent uses."""
 
 
 class ConnectorActivity:
-    """The ops in progress on each connector, and how often one has begun or ended.
+    """The ops in progress by what they use, and how often one has begun or ended.
 
     `on_release` is called when ops that were kept from beginning may begin.
     """
@@ -34,26 +32,26 @@ class ConnectorActivity:
         self._running: Counter[str] = Counter()
         self._reserved: Counter[str] = Counter()
         self._latest_end: dict[str, float] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks = OrderedLocks()
         self._idle: dict[str, asyncio.Event] = {}
         self._kept_free: set[str] = set()
         self._on_release = on_release
 
-    def changes(self, name: str) -> int:
-        """How often an op has begun or ended on a connector."""
-        return self._changes[name]
+    def changes(self, names: Collection[str]) -> Mapping[str, int]:
+        """How often an op has begun or ended on each of these names, or on what nobody knows."""
+        return {name: self._changes[name] for name in (*names, _ANYTHING)}
 
-    def is_running(self, name: str) -> bool:
-        """Whether an op is in progress on a connector."""
-        return self._running[name] > 0
+    def is_running(self, names: Collection[str]) -> bool:
+        """Whether an op is in progress on one of these names."""
+        return any(self._running[name] > 0 for name in names)
 
     def is_reserved(self, names: Collection[str]) -> bool:
-        """Whether an approval keeps ops from beginning on one of these connectors."""
+        """Whether an approval keeps ops from beginning on one of these names."""
         return any(self._reserved[name] for name in names)
 
     @contextmanager
     def reserved(self, names: Collection[str]) -> Iterator[None]:
-        """Keeps ungated ops from beginning on these connectors."""
+        """Keeps ungated ops from beginning on these names."""
         self._reserved.update(names)
         try:
             yield
@@ -64,26 +62,16 @@ class ConnectorActivity:
 
     @asynccontextmanager
     async def exclusive(self, names: Collection[str], seconds: float) -> AsyncIterator[None]:
-        """Keeps ops from beginning on these connectors, except those that the block itself begins.
+        """Keeps ops from beginning on these names, except those that the block itself begins.
 
-        Raises TimeoutError if other approvals keep the connectors longer than `seconds`.
+        Raises TimeoutError if other approvals keep the names longer than `seconds`.
         """
-        # always in the same order, so that two calls never wait for each other
-        locks = [self._locks.setdefault(name, asyncio.Lock()) for name in sorted(names)]
-        # Whoever holds or waits for a lock has reserved its connector. A lock that was released is not locked, although
+        # Whoever holds or waits for a lock has reserved its name. A lock that was released is not locked, although
         # another call may be about to get it.
         must_wait = self.is_reserved(names)
         with self.reserved(names):
-            held: list[asyncio.Lock] = []
-            try:
-                async with asyncio.timeout(seconds) if must_wait else nullcontext():
-                    for lock in locks:
-                        await lock.acquire()
-                        held.append(lock)
+            async with self._locks.held(names, seconds if must_wait else None):
                 yield
-            finally:
-                for lock in held:
-                    lock.release()
 
     def begin(self, names: Collection[str], seconds: float) -> None:
         """Counts an op that begins and may take `seconds`."""
@@ -103,41 +91,47 @@ class ConnectorActivity:
                 if idle := self._idle.pop(name, None):
                     idle.set()
 
-    async def wait_until_idle(self, name: str, seconds: float | None = None) -> bool:
-        """Waits as long as the ops in progress on a connector may take, and at most `seconds`.
+    def changed_anything(self) -> None:
+        """Counts something outside the gate that may have changed what any preview shows."""
+        self._changes[_ANYTHING] += 1
+
+    async def wait_until_idle(self, names: Collection[str], seconds: float | None = None) -> bool:
+        """Waits as long as the ops in progress on these names may take, and at most `seconds`.
 
         Returns False if one is in progress after that.
         """
-        latest = self._latest_end.get(name)
+        latest = max((self._latest_end[name] for name in names if name in self._latest_end), default=None)
         if latest is not None and seconds is not None:
             latest = min(latest, asyncio.get_running_loop().time() + seconds)
         try:
             async with asyncio.timeout_at(latest):
-                while self.is_running(name):
-                    await self._idle.setdefault(name, asyncio.Event()).wait()
+                for name in names:
+                    while self.is_running((name,)):
+                        await self._idle.setdefault(name, asyncio.Event()).wait()
         except TimeoutError:
             return False
-        return True
+        return not self.is_running(names)
 
-    async def keep_free(self, name: str, seconds: float) -> None:
-        """Lets no ungated op begin on a connector until those in progress have ended, and for `seconds` after that.
+    async def keep_free(self, names: Collection[str], seconds: float) -> None:
+        """Lets no ungated op begin on these names until those in progress have ended, and for `seconds` after that.
 
         An approval that could not wait for a long op can so be given again. Otherwise long ungated ops, one after
         another, would put it off for ever.
         """
-        if name in self._kept_free:
+        names = frozenset(names) - self._kept_free
+        if not names:
             return
-        self._kept_free.add(name)
+        self._kept_free |= names
         try:
-            with self.reserved((name,)):
-                await self.wait_until_idle(name)
+            with self.reserved(names):
+                await self.wait_until_idle(names)
                 await asyncio.sleep(seconds)
         finally:
-            self._kept_free.discard(name)
+            self._kept_free -= names
 
 
 class OpTurn:
-    """When one op begins and ends on its connectors. An approved op begins at once, even if it waits for a thread."""
+    """When one op begins and ends on its names. An approved op begins at once, even if it waits for a thread."""
 
     def __init__(self, activity: ConnectorActivity, names: Collection[str], seconds: float) -> None:
         self._activity = activity

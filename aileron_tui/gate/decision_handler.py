@@ -20,7 +20,6 @@ from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
-from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
 from aileron_tui.gate.decision_check import DecisionCheck
 from aileron_tui.gate.gate_request import Edit, FetchedPreview, GateRequest, PreviewState
@@ -166,7 +165,7 @@ class DecisionHandler:
     async def decide_batch(self, body: JsonObject) -> Reply:
         """Accepts several decisions independently of each other. Requests that are not listed keep waiting.
 
-        Decisions on different connectors are applied at the same time. On the same connector each waits for the ops of
+        Decisions on calls that use nothing in common are applied at the same time. Each other one waits for the ops of
         those before it, because they may change what its preview shows.
         """
         items = body.get("items")
@@ -177,7 +176,7 @@ class DecisionHandler:
             if not isinstance(item, dict) or not isinstance(item.get("id"), str):
                 return replies.error(400, "invalid_body", 'each item needs an "id"')
             decisions.append((str(item["id"]), {key: value for key, value in item.items() if key != "id"}))
-        names = {id_: self._connectors(id_) for id_, _ in decisions}
+        names = {id_: self._used(id_) for id_, _ in decisions}
         groups = grouped(range(len(decisions)), lambda number: names[decisions[number][0]])
         outcomes: dict[int, JsonObject] = {}
 
@@ -198,10 +197,10 @@ class DecisionHandler:
         listed: list[Json] = [outcomes[number] for number in range(len(decisions))]
         return Reply(200, {**{name: counts[name] for name in ("approved", "denied", "skipped")}, "items": listed})
 
-    def _connectors(self, id_: str) -> frozenset[str]:
-        """The names of the connectors that a request uses; none if there is no such request."""
+    def _used(self, id_: str) -> frozenset[str]:
+        """What a request uses; nothing if there is no such request."""
         request = self._gate_state.find(id_)
-        return connector_names(request.call) if request else frozenset()
+        return request.used if request else frozenset()
 
     async def _apply(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
         """Verifies a decision, records it, and only then applies it."""
@@ -223,10 +222,9 @@ class DecisionHandler:
         if edit is None and request.preview_state is PreviewState.FETCHING:
             message = "the preview is still being fetched; review it, then approve"
             return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
-        # Nothing else may begin on its connectors between the last check of the preview and the start of the op.
+        # Nothing else may begin on what it uses between the last check of the preview and the start of the op.
         try:
-            names = connector_names(edit.call if edit else request.call)
-            async with self._gate_state.activity.exclusive(names, _LONGEST_WAIT_FOR_APPROVALS):
+            async with self._gate_state.activity.exclusive(request.used, _LONGEST_WAIT_FOR_APPROVALS):
                 if changed := await self._preview_changed(request, edit):
                     return changed
                 # Meanwhile the preview may have been fetched again, the manifests reloaded, or the key or the agent
@@ -292,7 +290,7 @@ class DecisionHandler:
         """Fetches the preview again if it may be stale; returns a reply if what it shows has changed.
 
         For example, an approved op may have changed the recipient of a draft since it was shown. A changed preview is a
-        new prompt, which has not been approved. Ops that are still running on the connector are waited for, because
+        new prompt, which has not been approved. Ops that are still running on what it uses are waited for, because
         their effect may not be visible yet.
         """
         if request.tool:
@@ -300,15 +298,15 @@ class DecisionHandler:
         shown = edit.fetched if edit else request.fetched
         if shown is None or not self._is_stale(request, shown):
             return None
-        name, call = request.connector.name, edit.call if edit else request.call
+        call = edit.call if edit else request.call
         if not isinstance(call, ResolvedCall):
             return None
         activity = self._gate_state.activity
-        if not await activity.wait_until_idle(name, _LONGEST_WAIT_FOR_OPS):
-            self._gate_state.spawn(activity.keep_free(name, _SECONDS_TO_APPROVE_AGAIN))
+        if not await activity.wait_until_idle(request.used, _LONGEST_WAIT_FOR_OPS):
+            self._gate_state.spawn(activity.keep_free(request.used, _SECONDS_TO_APPROVE_AGAIN))
             return _busy(request)
         try:
-            # Nothing can begin on the connector meanwhile, so this must not wait long for a thread.
+            # Nothing can begin on what it uses meanwhile, so this must not wait long for a thread.
             async with asyncio.timeout(_LONGEST_WAIT_FOR_PREVIEW):
                 fetched = await self._requests.fetch_preview(request, call)
         except TimeoutError:
@@ -345,8 +343,8 @@ class DecisionHandler:
         return (
             request.risk.level is RiskLevel.HIGH
             or not 0 <= age < PREVIEW_MAX_AGE
-            or activity.is_running(request.connector.name)
-            or activity.changes(request.connector.name) != shown.changes
+            or activity.is_running(request.used)
+            or activity.changes(request.used) != shown.changes
         )
 
     async def _refuse(self, request: GateRequest, refused: EnvelopeRefused) -> Reply:
@@ -421,7 +419,7 @@ def _outdated(request: GateRequest) -> Reply:
 
 
 def _busy(request: GateRequest) -> Reply:
-    message = f"another op is still running on {request.connector.name}; approve again when it has ended"
+    message = f"another op is still running on {request.connector.name} or its account; approve again when it has ended"
     return replies.error(409, "CONNECTOR_BUSY", message, state=request.state)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
@@ -35,16 +36,16 @@ class PreviewState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FetchedPreview:
-    """A preview, and what it is known to reflect: when its fetch began, and what had run on its connector until then.
+    """A preview, and what it is known to reflect: when its fetch began, and what had run until then.
 
     `began_at` is shown. `uptime` is the same moment in seconds on a clock that nobody can set, and tells its age.
-    `changes` counts how often ops had begun or ended on the connector.
+    `changes` counts how often ops had begun or ended on what the call uses (`ConnectorActivity`).
     """
 
     result: PreviewResult
     began_at: datetime
     uptime: float
-    changes: int
+    changes: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,11 @@ class GateRequest:
     def connector(self) -> ConnectorRef:
         """The connector of the first step."""
         return self.call.connector
+
+    @property
+    def used(self) -> frozenset[str]:
+        """What an action uses, as `ConnectorActivity` names it. What a tool call uses is not known."""
+        return self.sandbox.used_by(self.action_call) if self.sandbox else frozenset()
 
     @property
     def preview(self) -> PreviewResult | None:

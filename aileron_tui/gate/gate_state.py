@@ -24,7 +24,7 @@ from aileron_tui.files.config import Config
 from aileron_tui.gate.agent_shares import AgentShares, Share
 from aileron_tui.gate.asking_limit import AskingLimit
 from aileron_tui.gate.call_inputs import effect_of
-from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn, connector_names
+from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn
 from aileron_tui.gate.connector_loading import ConnectorLoading
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_health import GateHealth
@@ -353,11 +353,11 @@ class GateState:
         return self.threads.run(use, agent, work, *values)
 
     def start_op(self, use: ThreadUse, agent: str, sandbox: Sandbox, call: ResolvedCall) -> "asyncio.Future[Execution]":
-        """Starts the op of a call on a thread; an ungated op waits until no approval waits for its connectors.
+        """Starts the op of a call on a thread; an ungated op waits until no approval waits for what it uses.
 
-        For an approved op, must be called while `activity` is exclusive for its connectors.
+        For an approved op, must be called while `activity` is exclusive for what it uses.
         """
-        turn = OpTurn(self.activity, connector_names(call), sandbox.longest_execution(call))
+        turn = OpTurn(self.activity, sandbox.used_by(call), sandbox.longest_execution(call))
         if use is ThreadUse.OP:
             turn.begin()
         return self.threads.run(use, agent, sandbox.execute, call, turn=turn)

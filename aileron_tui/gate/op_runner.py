@@ -98,7 +98,7 @@ class OpRunner:
     def start(self, request: GateRequest) -> None:
         """Runs a request whose approval and start have been recorded.
 
-        Must be called while the activity is exclusive for its connectors.
+        Must be called while the activity is exclusive for what it uses.
         """
         request.state = RequestState.RUNNING
         try:

@@ -187,6 +187,7 @@ class PermissionHandler:
         self._handed_over[request.fingerprint] = request.id
         while len(self._handed_over) > _MOST_REMEMBERED:
             del self._handed_over[next(iter(self._handed_over))]
+        self._gate_state.activity.changed_anything()
         self._gate_state.end(request, RequestState.HANDED_OVER, None)
 
     async def _withdraw_uncollected(self, request: GateRequest) -> None:
@@ -301,6 +302,7 @@ class PermissionHandler:
         return approved
 
     def _reported(self, id_: str, after: RequestState, error: str) -> None:
+        self._gate_state.activity.changed_anything()
         request = self._gate_state.find(id_)
         if request is not None:
             request.state, request.error = after, error

@@ -337,7 +337,7 @@ class RequestHandler:
         """Fetches the preview and publishes the updated request."""
         if request.preview_state is not PreviewState.NONE:
             request.preview_state, call = PreviewState.FETCHING, request.action_call
-            fetched_now = self._fetching_now(call)
+            fetched_now = self._fetching_now(request)
             try:
                 fetched = await self.fetch_preview(request, call, use)
             except AileronError as error:
@@ -380,7 +380,7 @@ class RequestHandler:
             return None, None
         await self._gate_state.loading.load(request.sandbox, call, partial(self._compiling, request))
         request.compiling_since = ""
-        fetched_now = self._fetching_now(call)
+        fetched_now = self._fetching_now(request)
         retried = ""
         try:
             outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
@@ -406,14 +406,10 @@ class RequestHandler:
             request.compiling_since = timestamp(self._gate_state.clock() - timedelta(seconds=seconds))
             self._gate_state.announce(request)
 
-    def _fetching_now(self, call: ResolvedCall) -> Callable[[PreviewResult], FetchedPreview]:
+    def _fetching_now(self, request: GateRequest) -> Callable[[PreviewResult], FetchedPreview]:
         """Returns a function that makes the preview of a fetch that begins now."""
         state = self._gate_state
-        began_at, uptime, changes = (
-            state.clock(),
-            state.boot_clock.seconds(),
-            state.activity.changes(call.connector.name),
-        )
+        began_at, uptime, changes = state.clock(), state.boot_clock.seconds(), state.activity.changes(request.used)
         return lambda result: FetchedPreview(result, began_at, uptime, changes)
 
     async def resolve_again(self) -> None:

@@ -13,22 +13,28 @@ from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import count_warnings
-from aileron_tui.core.protected_paths import protected_value
 from aileron_tui.core.resolved_step import ConnectorRef
 from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.rule_answer import RuleAnswer
-from aileron_tui.core.rule_match import RuleCall, answer, may_depend_on_preview, protected_in, what_runs
+from aileron_tui.core.rule_match import (
+    RuleCall,
+    answer,
+    may_depend_on_preview,
+    protected_in,
+    protected_in_tool,
+    what_runs,
+)
 from aileron_tui.core.rule_words import denial_reason
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.tool_call import ResolvedTool
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies
 from aileron_tui.gate.agent_registry import AgentRegistry
-from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.gate_request import GateRequest, PreviewState
 from aileron_tui.gate.gate_state import OUTBOX, GateState, log
 from aileron_tui.gate.large_values import LARGE_BYTES, work_on
 from aileron_tui.gate.op_runner import OpRunner
+from aileron_tui.gate.ordered_locks import OrderedLocks
 from aileron_tui.gate.request_entries import request_entries, request_entry
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.gate.rule_registry import RuleRegistry
@@ -61,7 +67,7 @@ class RuleHandler:
         self._op_runner = op_runner
         self._agents = agents
         self._rules = rules
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns = OrderedLocks()
         self._own = tuple(spellings(own_folders(gate_state.setup)))
         self.hand_over: Callable[[GateRequest], None] = lambda _: None
         """Hands over a tool call that a rule allowed, once that is recorded."""
@@ -105,20 +111,20 @@ class RuleHandler:
         from aileron_tui.core.tool_prompts import is_shell, shell_command  # noqa: PLC0415  # most gates run only actions
 
         call, preview = tool.call, tool.shown.preview
-        large = request.size > LARGE_BYTES
+        large, command = request.size > LARGE_BYTES, shell_command(call)
         return RuleCall(
             agent=request.agent,
             action=call.tool,
             args=call.args,
             kind=request.kind,
-            command=shell_command(call),
+            command=command,
             folder=call.folder,
             connector=call.server,
             runs=call.definition,
             shown=preview.digest if preview else "",
             risk=request.risk.level,
             warning=_LARGE if large else _warning(request),
-            protected="" if large else protected_value([call.folder, call.args, list(tool.leads_to)], self._own),
+            protected="" if large else protected_in_tool(call.args, command, (call.folder, *tool.leads_to), self._own),
             is_shell=is_shell(call),
         )
 
@@ -172,18 +178,15 @@ class RuleHandler:
 
         Without `call`, the request is recorded and its preview is fetched first.
         """
-        turn = self._turns.setdefault(request.connector.name, asyncio.Lock())
         try:
             if request.sandbox:
                 async with asyncio.timeout(_LONGEST_WAIT):
                     await self._gate_state.loading.load(request.sandbox, request.action_call)
-            async with asyncio.timeout(_LONGEST_WAIT):  # also a free lock may have somebody who comes first
-                await turn.acquire()
-            try:
-                async with self._gate_state.activity.exclusive(connector_names(request.call), _LONGEST_WAIT):
-                    return await self._try_now(request, call)
-            finally:
-                turn.release()
+            async with (
+                self._turns.held(request.used, _LONGEST_WAIT),
+                self._gate_state.activity.exclusive(request.used, _LONGEST_WAIT),
+            ):
+                return await self._try_now(request, call)
         except TimeoutError:
             return False
 
@@ -212,8 +215,8 @@ class RuleHandler:
         return await self._record(request, in_force[found.id], call, recorded=recorded)
 
     async def _fetch(self, request: GateRequest) -> bool:
-        """Fetches the preview while nothing runs on the connector; returns False if that is not possible."""
-        if not await self._gate_state.activity.wait_until_idle(request.connector.name):
+        """Fetches the preview while nothing runs on what the call uses; returns False if that is not possible."""
+        if not await self._gate_state.activity.wait_until_idle(request.used):
             return False
         async with asyncio.timeout(_LONGEST_WAIT):
             fetched = await self._requests.fetch_preview(request, request.action_call, ThreadUse.PREVIEW)

@@ -124,6 +124,11 @@ class Credentials:
         """Changes whenever `choose` may answer otherwise than before."""
         return self._accounts.revision if self._accounts else 0
 
+    def configured_source(self, connector: str) -> SecretSource | None:
+        """Where the configuration says that the secret of a connector is; None if it says nothing."""
+        found = self._configured.get(connector)
+        return found.source if found else None
+
     def choose(self, action: str, connector: Connector) -> AccountChoice:
         """The account that a connector would use for an action. What the configuration names is not an account."""
         if connector.credential is None or connector.name in self._configured or self._accounts is None:

@@ -3,13 +3,15 @@ within their limits.
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
 from aileron_tui.core.action import Action, Requirement
+from aileron_tui.core.binding_change import DEFAULT_ACCOUNT
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.proxy_settings import ProxySettings
+from aileron_tui.core.resolved_step import ConnectorRef
 from aileron_tui.core.toml_schema import nearest
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.certificate_trust import CertificateTrust
@@ -27,7 +29,7 @@ from aileron_tui.sandbox.engine import LoadedModule, check_format
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 from aileron_tui.sandbox.http_exchange import Recording
 from aileron_tui.sandbox.network import UpstreamClient
-from aileron_tui.sandbox.network_grant import NetworkGrant, Url
+from aileron_tui.sandbox.network_grant import NetworkGrant, Url, bracketed, normalized_host
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,20 @@ class LoadedConnectors:
         except CallRefused:
             return AccountChoice()
         return self._settings.credentials.choose(action.name, connector)
+
+    def used_by(self, ref: ConnectorRef) -> Iterator[str]:
+        """A connector, its hosts whatever the port, and its account, each as a text."""
+        yield f"connector {ref.name}"
+        if ref.account and ref.account != DEFAULT_ACCOUNT:
+            yield f"account {ref.account.casefold()}"
+        if source := self._settings.credentials.configured_source(ref.name):
+            yield f"credential {source}"
+        with self._lock:
+            pinned = self._pinned.get((ref.name, ref.version, ref.hash))  # what was not checked cannot run
+        for host_port in pinned.connector.hosts or () if pinned else ():
+            yield f"host {normalized_host(host_port).rpartition(':')[0]}"
+        for server in self._settings.test_servers.get(ref.name, {}).values():
+            yield f"host {bracketed(server.host)}"
 
     @property
     def accounts_revision(self) -> int:

@@ -113,6 +113,14 @@ class Sandbox:
         """Fetches the preview of a call; returns None if the action has no preview."""
         return preview.fetch(self._connectors, call)
 
+    def used_by(self, call: ResolvedCall) -> frozenset[str]:
+        """The connectors that the steps of a call use, and their hosts and accounts, each as a text.
+
+        Calls that have none of them in common cannot change what the others' previews show, as far as this can be
+        known.
+        """
+        return frozenset(name for step in call.steps for name in self._connectors.used_by(step.connector))
+
     def longest_execution(self, call: ResolvedCall) -> float:
         """How many seconds the steps of a call may take together."""
         return sum(self._settings.limits_of(step.connector.name).execute_seconds for step in call.steps)

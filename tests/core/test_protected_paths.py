@@ -2,8 +2,9 @@
 
 import pytest
 
-from aileron_tui.core.jsontext import Json
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.protected_paths import protected_path, protected_value
+from aileron_tui.core.rule_answer import request_call
 
 OWN = ("/home/me/.local/share/Aileron Data", "/srv/gate")
 
@@ -122,3 +123,23 @@ def test_texts_that_only_resemble_the_parts_of_a_protected_name_are_ordinary() -
 def test_a_long_text_is_searched_quickly() -> None:
     assert protected_path("a/../" * 20_000) == ""
     assert protected_path("../" * 50_000 + ".git") != ""
+
+
+def test_many_patterns_do_not_take_long_and_are_not_taken_for_ordinary() -> None:
+    text = " ".join(f".a{number}*" for number in range(20_000))
+    assert protected_path(text) == "too many patterns to check"
+    assert protected_path(".{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}{m,n}{o,p}") == "too many patterns to check"
+    assert not protected_path("import .* from [a-z] {a, b} {x,y} **/*.json [.](a) .{}")
+
+
+def test_the_ledger_checks_the_words_of_a_shell_command() -> None:
+    """The gate may have been changed, so `history verify` looks for the name behind the quotes itself."""
+    request: JsonObject = {
+        "kind": "tool",
+        "action": "Bash",
+        "args": {"command": "cat .g'i't/config"},
+        "folder": "/repo",
+    }
+    assert request_call(request, "", "").protected == "git's own files"
+    request["args"] = {"command": "cat g'i't/config"}
+    assert not request_call(request, "", "").protected

@@ -1,4 +1,4 @@
-"""Flood test: `python -m tests.gate.flood` lets one agent flood a gate while another agent and an operator work.
+"""Flood test: `make flood` lets one agent flood a gate while another agent and an operator work.
 
 The hostile agent opens idle connections, holds calls, sends large arguments, makes more requests than it may, and does
 not read its responses. The other agent and the operator must get no refusal and lose nothing. Their response times are
@@ -105,6 +105,18 @@ class FloodResult:
     def ratios(self) -> dict[str, float]:
         """How many times as long things take under the flood, by who does them."""
         return {who: self._p99(self.flooded, who) / self._p99(self.quiet, who) for who in ("agent", "operator")}
+
+    def verdict(self) -> str:
+        """What decides: how long the agent and the operator waited, and how long they may."""
+        rows = []
+        for who, ratio in self.ratios.items():
+            quiet, flooded = self._p99(self.quiet, who) * 1000, self._p99(self.flooded, who) * 1000
+            passed = "passed" if ratio <= HIGHEST_RATIO else "FAILED"
+            rows.append(
+                f"{passed}  {who:<8}  99 % took at most {quiet:.1f} ms quiet, {flooded:.1f} ms in the flood: "
+                f"{ratio:.2f} times as long; limit {HIGHEST_RATIO:g}"
+            )
+        return "\n".join(rows)
 
     def report(self) -> str:
         kinds = {who: self.quiet.kinds(who) for who in self.ratios} | {what: [what] for what in self.quiet.seconds}
@@ -497,6 +509,7 @@ def main(words: list[str]) -> int:
     with gate_harness(root) as harness:
         result = flood(harness, FloodSize(**vars(parser.parse_args(words))), say)
     shutil.rmtree(root)
+    say("\n" + result.verdict())
     return 0 if max(result.ratios.values()) <= HIGHEST_RATIO else 1
 
 

@@ -149,7 +149,7 @@ def test_a_connector_is_kept_free_only_for_a_while() -> None:
         released: list[bool] = []
         activity = ConnectorActivity(lambda: released.append(True))
         activity.begin({MAIL}, 100)
-        tasks = [asyncio.create_task(activity.keep_free(MAIL, 0.05)) for _ in range(3)]
+        tasks = [asyncio.create_task(activity.keep_free({MAIL}, 0.05)) for _ in range(3)]
         await asyncio.sleep(0.1)
         assert activity.is_reserved({MAIL})
         activity.end({MAIL})

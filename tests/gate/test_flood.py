@@ -9,6 +9,13 @@ from tests.gate.flood import FloodSize, flood
 from tests.gate.gate_harness import gate_harness
 from tests.gate.load import MIB
 
+_STARVED = 20.0
+"""How many times as long shows that somebody is starved, and not only that the machine is busy.
+
+`make flood` has the real limit of 3. Here, the 99th percentile of a few rounds is the slowest of them, and what else
+runs on the machine makes it up to 6 times as long.
+"""
+
 
 @pytest.mark.slow
 def test_a_flood_by_one_agent_refuses_nothing_to_others_and_the_operator(tmp_path: Path, compiled: Path) -> None:
@@ -17,6 +24,7 @@ def test_a_flood_by_one_agent_refuses_nothing_to_others_and_the_operator(tmp_pat
     with gate_harness(tmp_path) as harness:
         size = FloodSize(400, held=300, megabytes=40, requests=1000, unread=20, rounds=15, seconds=10, timeout=15)
         result = flood(harness, size)
+    assert max(result.ratios.values()) < _STARVED, result.report()
     quiet, most, after = result.memory
     assert most < quiet + 300 * MIB, result.report()
     assert after < quiet + 150 * MIB, result.report()

@@ -15,7 +15,9 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
-from aileron_tui.demo.sample_service import ServiceFault
+from aileron_tui.demo.sample_bundle import pin
+from aileron_tui.demo.sample_service import MAIL_CREDENTIAL, ServiceFault
+from aileron_tui.files.config import ConnectorSettings, CredentialSource
 from aileron_tui.gate.decision_handler import PREVIEW_MAX_AGE
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.gate_state import GateLimits
@@ -26,7 +28,11 @@ from aileron_tui.sandbox.sandbox import Sandbox
 from aileron_tui.surface.agent_changes import add_agent, revoke_agent
 from tests.gate.conftest import ASKER, GateEnv, ask, code, dig, previewed_request, result_of, run_async
 from tests.gate.machine import Machine
+from tests.gate.served_gate import served_gate
+from tests.gate.tool_calls import asked, bash, poll
+from tests.gate.tool_calls import decide as tool_decide
 
+LOCAL = "local://aileron/"
 MALLORY = "mallory@evil.example"
 
 
@@ -46,6 +52,27 @@ async def shown(gate: Gate, action: str, **args: Any) -> JsonObject:
 
 def recipients(item: Any) -> list[str]:
     return [field["value"] for field in item["preview"]["fields"] if field["label"] == "To"]
+
+
+def ungated(env: GateEnv, action: str) -> None:
+    """Makes an action one that needs no approval."""
+    manifest = env.manifests / "actions" / f"{action}.md"
+    before, _, rest = manifest.read_text().partition("[approval]\n")
+    manifest.write_text(before + "+++" + rest.partition("+++")[2])
+
+
+def use_connector(env: GateEnv, source: str, target: str, actions: str, host: str = "127.0.0.1") -> None:
+    """Lets actions use a copy of a connector that has this name and reaches the service by this name of its host."""
+    old, folder = env.manifests / "connectors" / source, env.manifests / "connectors" / target
+    wasm, manifest = (old / "connector.wasm").read_bytes(), (old / "manifest.toml").read_text()
+    changed = manifest.replace("127.0.0.1", host).replace(f"aileron/{source}", f"aileron/{target}")
+    folder.mkdir(exist_ok=True)
+    (folder / "connector.wasm").write_bytes(wasm)
+    (folder / "manifest.toml").write_text(changed)
+    for action in (env.manifests / "actions").glob(actions):
+        text = action.read_text().replace("127.0.0.1", host)
+        text = text.replace(f'"{LOCAL}{source}"', f'"{LOCAL}{target}"')
+        action.write_text(text.replace(pin(wasm, manifest.encode()), pin(wasm, changed.encode())))
 
 
 def draft_like(env: GateEnv) -> str:
@@ -102,6 +129,7 @@ def test_approvals_in_one_batch_see_each_other(env: GateEnv) -> None:
 def test_a_batch_runs_on_different_connectors_at_the_same_time(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second mail waits for the op of the first, and must not keep the file waiting."""
     normal_risk(env)
+    use_connector(env, "files", "files", "*file*.md", "localhost")
     may_end, execute = threading.Event(), Sandbox.execute
 
     def held(sandbox: Sandbox, call: ResolvedCall) -> Execution:
@@ -151,9 +179,7 @@ def test_two_approvals_at_once_on_one_connector(env: GateEnv) -> None:
 
 def test_an_op_that_needs_no_approval_makes_a_preview_stale(env: GateEnv) -> None:
     normal_risk(env)
-    manifest = env.manifests / "actions" / "update-draft.md"
-    before, _, rest = manifest.read_text().partition("[approval]\n")
-    manifest.write_text(before + "+++" + rest.partition("+++")[2])
+    ungated(env, "update-draft")
 
     async def work() -> None:
         async with env.gate() as gate:
@@ -170,9 +196,7 @@ def test_an_op_that_needs_no_approval_makes_a_preview_stale(env: GateEnv) -> Non
 def test_no_op_begins_between_the_last_look_and_the_start(env: GateEnv) -> None:
     """The ungated op arrives while the preview is being fetched for the answer."""
     normal_risk(env)
-    manifest = env.manifests / "actions" / "update-draft.md"
-    before, _, rest = manifest.read_text().partition("[approval]\n")
-    manifest.write_text(before + "+++" + rest.partition("+++")[2])
+    ungated(env, "update-draft")
 
     async def work() -> None:
         async with env.gate() as gate:
@@ -276,9 +300,7 @@ def test_ungated_ops_go_on_after_an_approval(env: GateEnv) -> None:
 def test_an_op_counts_until_it_has_ended_even_if_nobody_waits_for_it(env: GateEnv) -> None:
     """The agent gives up its call, but the op goes on and changes the draft later."""
     normal_risk(env)
-    manifest = env.manifests / "actions" / "update-draft.md"
-    before, _, rest = manifest.read_text().partition("[approval]\n")
-    manifest.write_text(before + "+++" + rest.partition("+++")[2])
+    ungated(env, "update-draft")
 
     async def work() -> None:
         async with env.gate() as gate:
@@ -401,8 +423,89 @@ def test_a_preview_that_fails_when_the_answer_comes_is_a_new_prompt(env: GateEnv
     assert env.service.sent == ()
 
 
+@pytest.mark.parametrize(
+    ("host", "credential", "count"),
+    [
+        pytest.param("127.0.0.1", "TEST_OTHER_TOKEN", True, id="same host"),
+        pytest.param("localhost", "TEST_MAIL_TOKEN", True, id="same account"),
+        pytest.param("localhost", "TEST_OTHER_TOKEN", False, id="nothing in common"),
+    ],
+)
+def test_ops_of_another_connector_on_the_same_account(
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch, host: str, credential: str, count: bool
+) -> None:
+    """A second connector changes the draft without asking, seconds after it was shown through the first one."""
+    normal_risk(env)
+    ungated(env, "update-draft")
+    use_connector(env, "mail", "mail-v2", "update-draft.md", host)
+    monkeypatch.setenv("TEST_OTHER_TOKEN", MAIL_CREDENTIAL)
+    setup = env.setup()
+    own = ConnectorSettings(CredentialSource(env=credential))
+    connectors = {**setup.config.connectors, f"{LOCAL}mail-v2": own}
+    monkeypatch.setattr(env, "setup", lambda: replace(setup, config=replace(setup.config, connectors=connectors)))
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            changed = await ask(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY)
+            assert changed.status == 200
+            reply = await gate.decide(str(send["id"]), env.decision(send))
+            if count:
+                assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+                assert recipients(dig(reply.body, "item")) == [MALLORY]
+            else:  # nobody can know that these two reach the same mailbox
+                assert reply.status == 200
+
+    run_async(work())
+    assert bool(env.service.sent) is not count
+
+
+def test_approvals_of_two_connectors_on_one_host_see_each_other(env: GateEnv) -> None:
+    """Both are sent in one batch, and the op of the first one is slow."""
+    normal_risk(env)
+    actions = env.manifests / "actions"
+    (actions / "read-draft.md").write_text((actions / "get-draft.md").read_text().replace("get-draft", "read-draft"))
+    use_connector(env, "mail", "mail-v2", "[ru]*-draft.md")
+    setup = env.setup()
+    connectors = {**setup.config.connectors, f"{LOCAL}mail-v2": setup.config.connectors[f"{LOCAL}mail"]}
+    env.setup = lambda: replace(setup, config=replace(setup.config, connectors=connectors))  # type: ignore[method-assign]
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            update = await shown(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY)
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.latency_seconds = 0.3
+            items: list[Any] = [{"id": item["id"], **env.decision(item)} for item in (update, send)]
+            reply = await gate.decide_batch({"items": items})
+            assert dig(reply.body, "items")[1]["error"]["code"] == "PROMPT_CHANGED"
+            assert recipients(dig(reply.body, "items")[1]["item"]) == [MALLORY]
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_an_approved_tool_call_makes_every_preview_stale(env: GateEnv) -> None:
+    """An agent uses an approved shell command to change the draft. Nobody knows what a program of an agent does."""
+    normal_risk(env)
+
+    async def work() -> None:
+        async with served_gate(env) as served:
+            curl = await asked(served, bash("curl -X PATCH http://127.0.0.1/drafts/r-12345"))
+            send = await shown(served.gate, "send-draft", draft_id="r-12345")
+            assert (await tool_decide(served, curl)).status_code == 200
+            assert (await poll(served, curl["id"])).json()["status"] == "allowed"
+            env.service.mailbox.update_draft("r-12345", raw_mail(MALLORY))
+            reply = await served.gate.decide(str(send["id"]), env.decision(send))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert recipients(dig(reply.body, "item")) == [MALLORY]
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
 def test_ops_on_another_connector_do_not_count(env: GateEnv) -> None:
     normal_risk(env)
+    use_connector(env, "files", "files", "*file*.md", "localhost")
 
     async def work() -> None:
         async with env.gate() as gate:
