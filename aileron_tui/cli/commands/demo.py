@@ -114,7 +114,7 @@ def _say_how_to_go_on() -> None:
     width = max(len(command) for command, _ in rows)
     lines = "".join(f"  {command:<{width}}  {meaning}\n" for command, meaning in rows)
     sys.stdout.write(
-        f"Only compiled connectors were kept, in your cache folder. To put your own agents behind a gate:\n{lines}"
+        f"Only compiled connectors were kept, in your cache folder.\nTo put your own agents behind a gate:\n{lines}"
     )
 
 
