@@ -181,7 +181,7 @@ api: .api/.ready ## call every route of a gate with generated input and compare 
 	  || echo "atheris cannot be installed here; using hypothesis instead"
 	@touch $@
 
-fuzz: .fuzz/.ready ## feed everything that reads foreign bytes with generated input, 5 minutes each; takes 90 minutes
+fuzz: .fuzz/.ready ## feed what reads foreign bytes, except HTTP (make api), with generated input, 5 minutes each; takes 90 minutes
 	@$(BIN)/python -m tests.fuzz
 
 lock: $(READY) ## update requirements.lock and the lock files in tools

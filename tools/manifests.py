@@ -15,13 +15,12 @@ from aileron_tui.core.connector import read_connector
 from aileron_tui.core.findings import Finding, Reading, Severity
 from aileron_tui.core.mcp_policy import policy_reading
 from aileron_tui.core.suite import read_suite
-from aileron_tui.core.visible_text import inline, short
+from aileron_tui.core.visible_text import inline
 from tests.corpus.cases import Case, base, cases
 
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "manifests.md"
 
 _LONGEST_EXAMPLE: Final = 70
-_LONGEST_MESSAGE: Final = 160
 _MARK: Final = re.compile(rb"[ \t]*#[!?] [a-z0-9, -]+(?=\r?$)", re.MULTILINE)
 _READERS: Final[dict[str, Callable[[bytes, str], Reading[Any]]]] = {
     "action": read_action,
@@ -43,9 +42,10 @@ aileron-tui lint manifests/                                     # every problem,
 aileron-tui preview send-draft --arg draft_id=r-12345 --demo    # the prompt as the operator will see it
 ```
 
-Each table lists what `lint` can say about such a file: the name of the rule, an example of a line that breaks it, what
-is reported, and what to do. A file with an error is not used; one with a warning is. `gate`, `preview` and `add` check
-the same. Unknown keys are errors, so a misspelt safeguard is not silently left out.
+Each table lists every rule that `lint` checks in such a file, with one example: a line that breaks the rule, what is
+reported, and what to do. The words of a rule can differ with the mistake. A file with an error is not used; one with a
+warning is. `gate`, `preview` and `add` check the same. Unknown keys are errors, so a misspelt safeguard is not silently
+left out.
 """
 _ACTION: Final = """\
 A Markdown file. Between the `+++` lines is TOML; the text below is for people and agents. `${args.draft_id}` stands for
@@ -153,10 +153,11 @@ def _examples(found: list[Case], read: Callable[[Case], Sequence[Finding]]) -> I
     alone: set[str] = set()
     for case in found:
         findings = read(case)
+        is_alone = len({finding.rule for finding in findings}) == 1
         for finding in findings:
-            if finding.rule not in best or (finding.rule not in alone and len(findings) == 1):
+            if finding.rule not in best or (finding.rule not in alone and is_alone):
                 best[finding.rule] = case, finding
-            if len(findings) == 1:
+            if is_alone:
                 alone.add(finding.rule)
     yield from best.values()
 
@@ -166,8 +167,7 @@ def _table(rows: Iterator[tuple[Case, Finding]]) -> Iterator[str]:
     for case, finding in rows:
         warning = " (warning)" if finding.severity is Severity.WARNING else ""
         example = _example(case, finding)
-        message = _cell(finding.message, _LONGEST_MESSAGE)
-        yield f"| `{finding.rule}`{warning} | {example} | {message} | {_cell(finding.fix, _LONGEST_MESSAGE)} |\n"
+        yield f"| `{finding.rule}`{warning} | {example} | {_cell(finding.message)} | {_cell(finding.fix)} |\n"
 
 
 def _example(case: Case, finding: Finding) -> str:
@@ -175,13 +175,14 @@ def _example(case: Case, finding: Finding) -> str:
     lines = _unmarked(case.files[finding.file]).decode("utf-8", "replace").split("\n")
     line = lines[finding.line - 1].strip() if finding.line else ""
     if not line or line.startswith(("+++", "[", "]")) or "`" in line:
-        return _cell(case.id.partition(": ")[2], _LONGEST_EXAMPLE)
-    return f"`{_cell(line, _LONGEST_EXAMPLE, escapes=False)}`"
+        return _cell(case.id.partition(": ")[2])
+    shown = line if len(line) <= _LONGEST_EXAMPLE else f"{line[:_LONGEST_EXAMPLE]} …"
+    return f"`{_cell(shown, escapes=False)}`"
 
 
-def _cell(text: str, longest: int, *, escapes: bool = True) -> str:
+def _cell(text: str, *, escapes: bool = True) -> str:
     """Text for a cell of a table, in which a bar would end the cell and `<` begin HTML."""
-    shown = short(inline(text), longest).replace("|", "\\|")
+    shown = inline(text).replace("|", "\\|")
     return shown.replace("<", "&lt;").replace("_", "\\_").replace("*", "\\*") if escapes else shown
 
 

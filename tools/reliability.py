@@ -90,10 +90,10 @@ def _figures(test: str, runs: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _soak(soak: dict[str, Any]) -> Iterator[str]:
-    calls, minutes = sum(soak["calls"].values()), soak["seconds"] / 60
+    calls, minutes = sum(soak["calls"].values()), f"{soak['seconds'] / 60:.1f}".removesuffix(".0")
     yield (
         f"### The run of {soak['date']}\n\n"
-        f"{minutes:.1f} minutes at {soak['rate']:g} calls per second, {calls:,} calls,\n"
+        f"{minutes} minute{'' if minutes == '1' else 's'} at {soak['rate']:g} calls per second, {calls:,} calls,\n"
         f"on a machine with {soak['machine']}. {_verdict(soak)}\n\n"
     )
     yield from _table(["calls", "what happens to them"], [[count, case] for case, count in soak["calls"].items()])

@@ -13,6 +13,7 @@ from aileron_tui.accounts.provider_http import SECONDS, ProviderReply, SignInAga
 from aileron_tui.core.connector import OAuth2
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import short
+from aileron_tui.files.extras import install_command
 from aileron_tui.sandbox.credential_injection import SecretMasks
 
 TokenDocument: TypeAlias = JsonObject
@@ -31,7 +32,7 @@ def check_installed() -> None:
     try:
         import oauthlib  # noqa: F401, PLC0415  # only who signs in needs it
     except ImportError:
-        hint = "Install it with `pip install 'aileron-tui[accounts]'`."
+        hint = f"Install it with `{install_command('accounts')}`."
         raise SignInError("signing in needs the accounts extra", "oauthlib is not installed", hint) from None
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = "aileron-tui"
 _DISCONNECT_SECONDS: Final = 1.0
-_NO_EXTRA: Final = "desktop-notifier is not installed: pip install 'aileron-tui[notifications]'"
+NO_EXTRA: Final = "the notifications extra is not installed"
 
 
 class NoDesktop(AileronError):
@@ -105,7 +105,7 @@ class Desktop:
 
 def missing_library() -> str:
     """Why notifications need something that is not installed, "" if they do not."""
-    return "" if find_spec("desktop_notifier") else _NO_EXTRA
+    return "" if find_spec("desktop_notifier") else NO_EXTRA
 
 
 def _reason(error: Exception) -> str:

@@ -5,19 +5,21 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from aileron_tui.alerts.channels import webhook_channel
+from aileron_tui.alerts.desktop import NO_EXTRA
 from aileron_tui.alerts.notification import NotificationChannel
 from aileron_tui.alerts.webhook import WebhookChannel
 from aileron_tui.cli.machine_checks import Check, Status
-from aileron_tui.core.alert_routing import PAGE, PROMPT, WEBHOOK
+from aileron_tui.core.alert_routing import PROMPT, WEBHOOK
 from aileron_tui.core.webhook_address import read_webhook_address
 from aileron_tui.files.config import Config
+from aileron_tui.files.extras import install_command
 
 
 def alerts(config: Config, *, sends: bool) -> Iterator[Check]:
     """Whether people can be told. With `sends`, they are told something, to see that it arrives."""
     yield _order(config)
-    if PAGE in config.surfaces.order and find_spec("jinja2") is None:
-        yield Check("page", Status.OK, "off, because it is not installed: pip install 'aileron-tui[page]'")
+    if find_spec("jinja2") is None:
+        yield Check("page", Status.OK, f"off, because the page extra is not installed: {install_command('page')}")
     yield asyncio.run(_notifications(config, sends))
     if webhook := webhook_channel(config.webhook):
         yield asyncio.run(_webhook(webhook, read_webhook_address(config.webhook.url).server, sends))
@@ -41,7 +43,8 @@ async def _notifications(config: Config, sends: bool) -> Check:
     finally:
         await channel.close()
     if reason:  # many machines have no desktop, so this is no failure
-        return Check("notifications", Status.WARN if sends else Status.OK, f"off, because {reason}")
+        how = f": {install_command('notifications')}" if reason == NO_EXTRA else ""
+        return Check("notifications", Status.WARN if sends else Status.OK, f"off, because {reason}{how}")
     return Check("notifications", Status.OK, "a test notification was shown" if sends else "on")
 
 

@@ -7,12 +7,12 @@ from typing import Final
 from aileron_tui.cli.machine_checks import Check, Status, failed
 from aileron_tui.core.errors import AileronError
 from aileron_tui.files.config import SECURITY_KEY, Config
+from aileron_tui.files.extras import install_command
 from aileron_tui.files.paths import Paths
 from aileron_tui.surface.key_enrolment import read_approvers
 
 _ID: Final = "keys.security"
 _ADD: Final = "Add one with `aileron-tui key security-key add`."
-_INSTALL: Final = "Install it with `pip install 'aileron-tui[page]'`."
 
 
 def security_keys(here: Paths, config: Config | None) -> Iterator[Check]:
@@ -32,6 +32,7 @@ def security_keys(here: Paths, config: Config | None) -> Iterator[Check]:
     words = f"{', '.join(approver.name for approver in found)} may approve here"
     if find_spec("fido2") is None:
         status = Status.FAIL if needed else Status.WARN
-        yield Check(_ID, status, f"{words}, but the page extra is not installed", "fido2 is missing", _INSTALL)
+        fix = f"Install it with `{install_command('page')}`."
+        yield Check(_ID, status, f"{words}, but the page extra is not installed", "fido2 is missing", fix)
         return
     yield Check(_ID, Status.OK, words)

@@ -3,12 +3,15 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 
 from aileron_tui.cli.exit_codes import DENIED, FAILED, OK
 from aileron_tui.cli.output import print_lines, write_error
 from aileron_tui.cli.service_file import ServiceFile, service_file
+from aileron_tui.core.proxy_settings import VARIABLES
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.certificate_trust import FILE_VARIABLE, FOLDER_VARIABLE
 from aileron_tui.files.config import Config
 from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT
 from aileron_tui.signing.terminal_input import ask_line
@@ -65,18 +68,29 @@ def _written(service: ServiceFile) -> int:
     return OK
 
 
+def _secret_variables(config: Config) -> set[str]:
+    """The environment variables that the configuration reads secrets from."""
+    found = {item.credential.env for item in config.connectors.values() if item.credential}
+    return (found | {config.webhook.secret.env if config.webhook.secret else ""}) - {""}
+
+
+def _names(variables: Sequence[str]) -> str:
+    return ", ".join(map(inline, variables))
+
+
 def _explained(service: ServiceFile, config: Config) -> int:
     print_lines(f"{inline(str(service.path))} is written. Nothing was started.", "")
     for what, command in service.commands:
         print_lines(f"To {what}:")
         sys.stdout.write(f"    {inline(command)}\n")  # not wrapped, so that it can be copied
-    variables = sorted({item.credential.env for item in config.connectors.values() if item.credential} - {""})
-    if variables:
-        names = ", ".join(map(inline, variables))
+    if secrets := sorted(_secret_variables(config)):
         print_lines(
             "",
-            f"The service does not have the variables of your shell, and connectors need {names}. "
-            "Use `command` or `keyring` for these credentials.",
+            f"The service does not have the variables of your shell, and the configuration needs {_names(secrets)}. "
+            "Use `command` or `keyring` for these secrets.",
         )
+    network = (*VARIABLES, *map(str.lower, VARIABLES), FILE_VARIABLE, FOLDER_VARIABLE)
+    if others := [name for name in network if os.environ.get(name)]:
+        print_lines("", f"Your shell has {_names(others)}. If the gate needs them, set them in the service's file too.")
     print_lines("", "Nobody is asked in a terminal then: answer in `aileron-tui`, on the page or with `approve`.")
     return OK

@@ -375,8 +375,8 @@ MOUSE: Final = (
 """What the mouse does: the gesture and its effect."""
 
 _OTHER_OUTCOMES: Final = (
-    "Or failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running, handed-over, or"
-    " allowed-by-a-rule."
+    "Requests with this outcome. Also: failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, "
+    "waiting, running, handed-over, allowed-by-a-rule."
 )
 SEARCH: Final = (
     ("since:tuesday", "Asked since then: a weekday (the last one, or today), today, yesterday, 2026-05-12, 7d, 12h."),
@@ -385,7 +385,7 @@ SEARCH: Final = (
     ("outcome:done", _OTHER_OUTCOMES),
     ("agent:", "The name of the agent's token."),
     ("action:", "The name of the action or tool."),
-    ("surface:", "Where it was answered: tui, cli, elsewhere."),
+    ("surface:", "Where it was answered: console, page, prompt, cli, notification, rule, elsewhere."),
     ("source:", "The name of the gate or daemon, where there are several."),
     ("recap", "Any other words must occur in the request. The right arrow completes a filter."),
 )

@@ -15,6 +15,9 @@ from aileron_tui.core.values import dataclass
 PROXY_VARIABLES: Final = ("HTTPS_PROXY", "ALL_PROXY")
 PLAIN_PROXY_VARIABLE: Final = "HTTP_PROXY"
 _EXCEPTIONS: Final = "NO_PROXY"
+VARIABLES: Final = (*PROXY_VARIABLES, PLAIN_PROXY_VARIABLE, _EXCEPTIONS)
+"""All of them; each counts in lower case too."""
+
 _DEFAULT_PORT: Final = 80
 _OTHER_SCHEMES: Final = frozenset({"https", "socks4", "socks4a", "socks5", "socks5h"})
 _HOST: Final = re.compile(r"\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}))")

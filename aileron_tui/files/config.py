@@ -252,7 +252,7 @@ class SourceConfig:
 
 @dataclass(frozen=True, slots=True)
 class NotificationConfig:
-    """Desktop notifications about waiting requests. They need the extra `aileron-tui[notifications]`."""
+    """Desktop notifications about waiting requests. They need an [extra](start.md#an-extra)."""
 
     content: bool = key(
         True,
@@ -295,7 +295,7 @@ class WebhookConfig:
 
 @dataclass(frozen=True, slots=True)
 class MetricsConfig:
-    """Numbers about the gate's work for Prometheus ([more](operating.md#metrics)). They need `aileron-tui[metrics]`."""
+    """Numbers about the gate's work for Prometheus ([more](operating.md#metrics))."""
 
     enabled: bool = key(
         False,

@@ -58,7 +58,12 @@ RUN: Final = RouteDocs(
             "The token may not do this (`error.code`), or the action may not (`error.class`: `capability_denied`).",
             {"anyOf": [ref("Error"), ref("Failure")]},
         ),
-        ReplyDocs(412, "The connector has no account yet (`binding_required`). Nothing was run.", ref("Failure")),
+        ReplyDocs(
+            412,
+            "The connector's account cannot be used, for example because it is locked (`binding_required`). "
+            "Nothing was run.",
+            ref("Failure"),
+        ),
         ReplyDocs(422, "Inputs are missing, unknown or have the wrong type. Nothing was run.", ref("Error")),
         ReplyDocs(500, "The action needed no approval, and its connector failed.", ref("Failure")),
         ReplyDocs(

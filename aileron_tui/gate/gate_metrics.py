@@ -2,12 +2,13 @@
 
 from typing import Final
 
+from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.states import RequestState
 
 OFF: Final = "metrics are off; set enabled = true in the table [metrics] of the configuration, and restart the gate"
 NO_EXTRA: Final = (
-    "metrics are not available: their extra is not installed. "
-    "Run pip install 'aileron-tui[metrics]', and restart the gate"
+    "metrics are not available: their extra is not installed. Run `aileron-tui doctor` where the gate runs: "
+    "it prints the command that installs it. Then restart the gate"
 )
 
 
@@ -20,8 +21,8 @@ class GateMetrics:
     def decided(self, surface: str, seconds: float, *, approved: bool) -> None:
         """A person answered a request, so many seconds after it was made."""
 
-    def ruled(self, rule: str, *, allowed: bool) -> None:
-        """A rule answered a request."""
+    def ruled(self, rule: str, verdict: RuleVerdict) -> None:
+        """A rule answered a request, or said that a person must be asked."""
 
     def ended(self, state: RequestState) -> None:
         """A request has ended."""

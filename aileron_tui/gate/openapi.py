@@ -13,7 +13,8 @@ from aileron_tui.gate.route_table import Route, RouteAccess
 TAGS: Final = {
     "agents": "For agents: call actions, ask about tool calls, fetch results.",
     "open": "For anyone who can reach the address.",
-    "approvers": "For surfaces where a person answers. They need a session, which an enrolled key opens.",
+    "approvers": "For surfaces where a person answers. They need a session, which an enrolled key opens; `/v1/metrics` "
+    "also accepts the token for metrics.",
     "viewers": "Only on the Unix socket of the gate: what waits, without previews.",
 }
 """Who uses a route."""

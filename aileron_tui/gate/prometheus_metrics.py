@@ -12,6 +12,7 @@ import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from aileron_tui import __version__
+from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate.gate_metrics import GateMetrics
@@ -26,6 +27,7 @@ _LONGEST_NAME: Final = 120
 _OTHER: Final = "other"
 _DECIDING_SECONDS: Final = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800)
 _CALL_SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_VERDICTS: Final = {RuleVerdict.ALLOW: "allowed", RuleVerdict.DENY: "denied", RuleVerdict.ASK: "asked"}
 _SURFACES: Final = frozenset({*SURFACES, "notification"})
 
 
@@ -75,9 +77,9 @@ class PrometheusMetrics(GateMetrics):
         self._decisions.labels("approved" if approved else "denied", self._surfaces.label(surface)).inc()
         self._deciding.observe(max(0.0, seconds))
 
-    def ruled(self, rule: str, *, allowed: bool) -> None:
-        """A rule answered a request."""
-        self._rule_answers.labels(self._rules.label(rule), "allowed" if allowed else "denied").inc()
+    def ruled(self, rule: str, verdict: RuleVerdict) -> None:
+        """A rule answered a request, or said that a person must be asked."""
+        self._rule_answers.labels(self._rules.label(rule), _VERDICTS[verdict]).inc()
 
     def ended(self, state: RequestState) -> None:
         """A request has ended."""

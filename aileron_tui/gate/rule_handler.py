@@ -14,7 +14,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import count_warnings
 from aileron_tui.core.resolved_step import ConnectorRef
-from aileron_tui.core.rule import RuleVerdict
+from aileron_tui.core.rule import Rule, RuleVerdict
 from aileron_tui.core.rule_answer import RuleAnswer
 from aileron_tui.core.rule_match import (
     RuleCall,
@@ -83,7 +83,7 @@ class RuleHandler:
         if request.tool is None and may_depend_on_preview(rules, call):
             return self._answer_with_preview(request)
         found = answer(rules, call)
-        if found is None or found.verdict is RuleVerdict.ASK:
+        if found is None or self._asks(found):
             return None
         return self._answer(request, call, denied=found.verdict is RuleVerdict.DENY)
 
@@ -201,7 +201,7 @@ class RuleHandler:
             call = await work_on(size, lambda: self.rule_call(request))
         in_force = {known.rule.id: known for known in self._rules.in_force(request.agent, request.name)}
         found = answer([known.rule for known in in_force.values()], call)
-        if found is None or found.verdict is RuleVerdict.ASK:
+        if found is None or self._asks(found):
             return False
         allowed = found.verdict is RuleVerdict.ALLOW
         if allowed and (
@@ -213,6 +213,13 @@ class RuleHandler:
         ):
             return False
         return await self._record(request, in_force[found.id], call, recorded=recorded)
+
+    def _asks(self, rule: Rule) -> bool:
+        """Whether a rule says that a person must be asked, which is counted here; other answers when recorded."""
+        if rule.verdict is not RuleVerdict.ASK:
+            return False
+        self._gate_state.metrics.ruled(rule.id, rule.verdict)
+        return True
 
     async def _fetch(self, request: GateRequest) -> bool:
         """Fetches the preview while nothing runs on what the call uses; returns False if that is not possible."""
@@ -248,7 +255,7 @@ class RuleHandler:
             log.warning("%s was not answered by %s: %s", request.id, rule.id, inline(str(error)))
             return False
         request.rule, request.rule_envelope, request.reason = rule.id, known.envelope, reason
-        gate_state.metrics.ruled(rule.id, allowed=allowed)
+        gate_state.metrics.ruled(rule.id, rule.verdict)
         request.recorded.set_result(None)
         if allowed and request.tool:
             self.hand_over(request)

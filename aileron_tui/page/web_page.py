@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 SURFACE: Final = "page"
 NOT_INSTALLED: Final = (
-    "the page is not available: its extra is not installed. Run pip install 'aileron-tui[page]', and restart the gate"
+    "the page is not available: its extra is not installed. Run `aileron-tui doctor` where the gate runs: "
+    "it prints the command that installs it. Then restart the gate"
 )
 
 _REQUESTS_PER_VIEW: Final = 100

@@ -13,6 +13,7 @@ from threading import Event, Timer
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from aileron_tui.core.errors import AileronError
+from aileron_tui.files.extras import install_command
 from aileron_tui.signing.security_key import RP_ID
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def check_installed() -> None:
     try:
         import fido2  # noqa: F401, PLC0415  # only if a security key is used
     except ImportError:
-        hint = "Install it with `pip install 'aileron-tui[page]'`."
+        hint = f"Install it with `{install_command('page')}`."
         raise TouchFault("security keys need the page extra", "fido2 is not installed", hint) from None
 
 

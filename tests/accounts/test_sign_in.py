@@ -19,6 +19,7 @@ from aileron_tui.accounts.oauth_tokens import TokenDocument, renewed
 from aileron_tui.accounts.provider_http import SignInAgain, SignInCancelled, SignInError, fetch
 from aileron_tui.accounts.sign_in import How, sign_in
 from aileron_tui.accounts.sign_in_answer import NotThisSignIn, new_attempt
+from aileron_tui.files.extras import install_command
 from tests.accounts.oauth_server import SCOPES, OAuthServer, final_address, oauth_server
 from tests.packages.https_server import make_authority
 
@@ -536,7 +537,7 @@ def test_a_missing_extra_is_named(server: OAuthServer, person: Person, monkeypat
     monkeypatch.setitem(sys.modules, "oauthlib", None)
     with pytest.raises(SignInError, match="needs the accounts extra") as caught:
         signed_in(server, person)
-    assert "pip install 'aileron-tui[accounts]'" in caught.value.hint
+    assert install_command("accounts") in caught.value.hint
 
 
 def test_the_environment_never_allows_plain_http_elsewhere(server: OAuthServer, person: Person) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from aileron_tui.cli import main
+from aileron_tui.files.extras import install_command
 from tests.alerts.receiver import SECRET, running_receiver
 
 
@@ -35,13 +36,16 @@ def test_notifications_are_off_with_the_reason(home: Path, capsys: pytest.Captur
     assert checks(capsys, "--alerts")["notifications"]["status"] == "warn"
 
 
-def test_a_page_that_is_not_installed_is_off(
+def test_extras_that_are_not_installed_are_off_and_the_command_is_printed(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "page" not in checks(capsys)
     monkeypatch.setattr("aileron_tui.cli.alert_checks.find_spec", lambda _: None)
-    words = "off, because it is not installed: pip install 'aileron-tui[page]'"
-    assert checks(capsys)["page"]["words"] == words
+    monkeypatch.setattr("aileron_tui.alerts.desktop.find_spec", lambda _: None)
+    found = checks(capsys)
+    for extra in ("page", "notifications"):
+        words = f"off, because the {extra} extra is not installed: {install_command(extra)}"
+        assert found[extra]["words"] == words
 
 
 def test_the_order_of_surfaces_is_printed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,11 +81,11 @@ def test_the_commands_to_go_on_can_be_typed_as_they_are(
     monkeypatch.chdir(tmp_path)
     demo._say_how_to_go_on()
     said = capsys.readouterr().out.splitlines()
-    assert said[1].split("  ")[1] == ".venv/bin/aileron-tui key init"
+    assert said[2].split("  ")[1] == ".venv/bin/aileron-tui key init"
     assert max(map(len, said)) <= 80
     monkeypatch.setenv("PATH", str(program.parent))
     demo._say_how_to_go_on()
-    assert capsys.readouterr().out.splitlines()[1].split("  ")[1] == "aileron-tui key init"
+    assert capsys.readouterr().out.splitlines()[2].split("  ")[1] == "aileron-tui key init"
 
 
 def test_what_is_installed_and_bound_is_said(

@@ -25,6 +25,7 @@ import pytest
 from aileron_tui.cli import main
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.visible_text import cells
+from aileron_tui.files.extras import install_command
 from aileron_tui.files.private_files import write_private
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger
@@ -644,4 +645,16 @@ def test_high_risk_that_needs_a_security_key_and_has_none(
     monkeypatch.setattr("aileron_tui.cli.security_key_checks.find_spec", lambda _: None)
     done = doctor()
     assert done.status("keys.security") == "fail"
-    assert "aileron-tui[page]" in done.words("keys.security")
+    assert install_command("page") in done.words("keys.security")
+
+
+def test_metrics_that_cannot_be_served_are_a_warning(
+    home: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "metrics" not in doctor().checks
+    configure(home, "[metrics]\nenabled = true")
+    assert doctor().status("metrics") == "ok"
+    monkeypatch.setattr("aileron_tui.cli.metrics_checks.find_spec", lambda _: None)
+    done = doctor()
+    assert done.status("metrics") == "warn"
+    assert install_command("metrics") in done.words("metrics")

@@ -100,7 +100,7 @@ def test_the_command_prints_an_address_that_opens_the_page_of_the_running_gate(
             without.setattr("aileron_tui.page.web_page.find_spec", lambda _: None)
             assert main(["page", "--print"]) == 1
             said = " ".join(capsys.readouterr().err.split())
-            assert "Run pip install 'aileron-tui[page]', and restart the gate" in said
+            assert "Run `aileron-tui doctor` where the gate runs" in said
         with EmbeddedGate(sample.setup, page=make_page) as gate:
             assert main(["page", "--print"]) == 0
             shown = capsys.readouterr()

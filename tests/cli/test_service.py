@@ -16,7 +16,8 @@ from aileron_tui.cli import service_setup
 from aileron_tui.cli.commands import gate as gate_command
 from aileron_tui.cli.exit_codes import DENIED, FAILED, OK, USAGE
 from aileron_tui.cli.service_file import NoService, service_file
-from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource
+from aileron_tui.core.proxy_settings import VARIABLES
+from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, WebhookConfig, WebhookSecret
 
 
 def options(*words: str) -> argparse.Namespace:
@@ -87,9 +88,28 @@ def test_a_folder_that_cannot_be_written_is_an_error(home: Path, capsys: pytest.
 
 
 def test_it_names_the_variables_that_the_service_does_not_have(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = Config(connectors={"a": ConnectorSettings(CredentialSource(env="MY_TOKEN"))})
+    config = Config(
+        connectors={"a": ConnectorSettings(CredentialSource(env="MY_TOKEN"))},
+        webhook=WebhookConfig("https://example.com/", secret=WebhookSecret(env="MY_SECRET")),
+    )
     assert service_setup.run(options(), config) == OK
-    assert "MY_TOKEN" in capsys.readouterr().out
+    assert "the configuration needs MY_SECRET, MY_TOKEN." in " ".join(capsys.readouterr().out.split())
+
+
+def test_it_names_proxies_and_certificates_of_the_shell(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (*VARIABLES, *map(str.lower, VARIABLES), "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert service_setup.run(options(), Config()) == OK
+    assert "Your shell has" not in capsys.readouterr().out
+    monkeypatch.setenv("https_proxy", "http://me:secret@proxy.example")
+    monkeypatch.setenv("NO_PROXY", "example.com")
+    monkeypatch.setenv("SSL_CERT_FILE", "/etc/company.pem")
+    assert service_setup.run(options(), Config()) == OK
+    said = capsys.readouterr().out
+    assert "Your shell has NO_PROXY, https_proxy, SSL_CERT_FILE." in said
+    assert "secret@" not in said
 
 
 def test_the_plist_can_be_read(home: Path) -> None:

@@ -16,9 +16,13 @@ from aileron_tui.console.key_actions import KeyAction, KeyScope
 from aileron_tui.console.key_hints import footer, footer_text
 from aileron_tui.console.key_names import display
 from aileron_tui.console.key_reasons import KeyState
-from aileron_tui.console.key_table import ACTIONS, BY_ID, at, bindings, of
+from aileron_tui.console.key_table import ACTIONS, BY_ID, SEARCH, at, bindings, of
 from aileron_tui.console.keymap import KeymapError, checked_keymap
+from aileron_tui.core.alert_routing import NOTIFICATION
+from aileron_tui.core.outcome_words import RULE_SURFACE
+from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.gate.presence import SURFACES
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Pill
 from tests.console.sample_requests import item, worked
@@ -38,6 +42,11 @@ PROMISED = {
 def test_every_promised_key_does_what_was_promised() -> None:
     found = {key: action.id for action in of(KeyScope.MAIN) for key in action.keys}
     assert found == PROMISED | {"l": "log", "U": "vault", "ctrl+g": "guide"}
+
+
+def test_the_search_names_every_surface_that_an_answer_can_have() -> None:
+    named = dict(SEARCH)["surface:"].removeprefix("Where it was answered: ").removesuffix(".").split(", ")
+    assert set(named) == {*SURFACES, NOTIFICATION, RULE_SURFACE, ELSEWHERE}
 
 
 def test_ids_are_unique_and_everything_is_explained() -> None:

@@ -44,6 +44,7 @@ def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) ->
         said = terminal.raw.decode()
         assert "Installed the suite samples in a temporary home: 2 connectors, 12 actions." in said
         assert "Bound the account demo to local://aileron/files and local://aileron/mail." in said
+        assert "Only compiled connectors were kept, in your cache folder." in said
         assert "To put your own agents behind a gate:" in said
         assert clean(terminal)
     assert list(temporary.glob("aileron-demo-*")) == []

@@ -3,6 +3,7 @@
 import logging
 import stat
 import sys
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -14,7 +15,7 @@ from aileron_tui.core.rule import RuleVerdict
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.prometheus_metrics import PrometheusMetrics
 from tests.gate.conftest import GateEnv, ask, previewed_request, result_of, run_async
-from tests.gate.ruled_gate import make, named_rule
+from tests.gate.ruled_gate import make, named_rule, offered_rule
 from tests.gate.served_gate import DRAFT, SEND, WAITING, ServedGate, served_gate
 from tests.hostile import HOSTILE
 
@@ -68,6 +69,25 @@ def test_the_metrics_count_what_happens(env: GateEnv, caplog: pytest.LogCaptureF
             assert found["aileron_healthy",] == 1
             assert found["process_resident_memory_bytes",] > 10_000_000
             assert not [name for name, *_ in found if name.endswith("_created")]
+
+    run_async(main())
+
+
+@pytest.mark.parametrize("after_preview", [False, True])
+def test_a_rule_that_says_ask_is_counted_once(env: GateEnv, after_preview: bool) -> None:
+    async def main() -> None:
+        async with env.gate() as gate:
+            rule = named_rule(RuleVerdict.ASK)
+            if after_preview:
+                first = await waiting(gate, "r-12345")
+                rule = replace(await offered_rule(gate, str(first["id"])), verdict=RuleVerdict.ASK)
+                assert rule.shown
+                deny = env.decision(first, Verdict.DENY)
+                assert (await gate.decide(str(first["id"]), deny)).status == 200
+                await result_of(gate, str(first["id"]))
+            await make(env, gate, rule)
+            await waiting(gate, "r-12345")
+            assert series(gate)["aileron_rule_answers_total", rule.id, "asked"] == 1
 
     run_async(main())
 
@@ -139,7 +159,7 @@ def test_names_are_bounded_and_hostile_ones_are_escaped(env: GateEnv) -> None:
             for number in range(1000):
                 metrics.previewed(f"github://example/{number}", 0.1, failed=True)
                 metrics.ran(f"github://example/{number}", 0.1, "failed")
-                metrics.ruled(f"rule-{number}", allowed=True)
+                metrics.ruled(f"rule-{number}", RuleVerdict.ALLOW)
             found = series(gate)
             text = metrics.text().decode()
             assert found["aileron_rule_answers_total", "other", "allowed"] == 800
@@ -172,7 +192,9 @@ def test_a_missing_extra_says_its_name(env: GateEnv, monkeypatch: pytest.MonkeyP
         async with served_gate(env) as served:
             reply = await served.approver.get(METRICS)
             assert reply.status_code == 404
-            assert "aileron-tui[metrics]" in reply.json()["error"]["message"]
+            message = reply.json()["error"]["message"]
+            assert "aileron-tui doctor" in message
+            assert "install '" not in message, "where the program is installed is not for the network"
             assert (await served.agent.post(SEND, json=DRAFT)).status_code == 202
 
     run_async(main())

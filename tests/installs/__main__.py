@@ -5,6 +5,8 @@ Run it as `make installs`. It needs the package registry, and changes nothing ou
 
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,10 +21,11 @@ from aileron_tui import __version__
 ROOT: Final = Path(__file__).parents[2]
 UV: Final = str(Path(sys.executable).with_name("uv"))
 VERSIONS: Final = ("3.11", "3.12", "3.13", "3.14")
-EXTRAS: Final = {("mcp",): "mcp", ("doctor",): "page"}
+HINT: Final = re.compile(r"Install it with `([^`]+)`|not installed: (\S+ .*?\[[a-z,]+\]')")
 _SECONDS: Final = 300
+_PIPX: Final = (UV, "tool", "run", "--quiet", "pipx")
 
-_Install = Callable[[str, Path], Path]
+_Install = Callable[[str, Path], None]
 
 
 class Failed(Exception):
@@ -36,8 +39,8 @@ def main() -> int:
         folder = Path(name)
         _run(UV, "build", "--quiet", "--python", sys.executable, "--no-build-isolation", "--out-dir", name, cwd=ROOT)
         ways: dict[str, _Install] = {
-            "wheel": lambda python, where: _with_pip(python, where, next(folder.glob("*.whl"))),
-            "sdist": lambda python, where: _with_pip(python, where, next(folder.glob("*.tar.gz"))),
+            "pip install …whl": lambda python, where: _with_pip(python, where, next(folder.glob("*.whl"))),
+            "pip install …tar.gz": lambda python, where: _with_pip(python, where, next(folder.glob("*.tar.gz"))),
             "uv tool install .": _with_uv,
             "pipx install .": _with_pipx,
         }
@@ -47,10 +50,13 @@ def main() -> int:
                 _say(f"Python {version}: not on this machine")
                 continue
             for way, install in ways.items():
-                where = folder / version / way.split()[0]
+                where = folder / version / way
                 where.mkdir(parents=True)
                 try:
-                    _try(install(python, where), where)
+                    install(python, where)
+                    _try(where)
+                    if install is _with_pipx:
+                        _try_manual(where)
                 except Failed as error:
                     failed += 1
                     _say(f"Python {version}, {way}: FAILED\n{error}")
@@ -70,36 +76,66 @@ def _pythons(version: str) -> Iterator[str]:
             yield candidate
 
 
-def _with_pip(python: str, where: Path, archive: Path) -> Path:
-    _run(python, "-m", "venv", str(where / "environment"))
-    command = where / "environment" / "bin"
-    _run(str(command / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(archive))
-    return command / "aileron-tui"
+def _with_pip(python: str, where: Path, archive: Path) -> None:
+    _run(python, "-m", "venv", str(where / "local"))
+    environment = str(where / "local" / "bin" / "python")
+    _run(environment, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(archive))
 
 
-def _with_uv(python: str, where: Path) -> Path:
-    folders = {"UV_TOOL_DIR": str(where / "tools"), "UV_TOOL_BIN_DIR": str(where / "bin")}
-    _run(UV, "tool", "install", "--quiet", "--python", python, ".", cwd=ROOT, env=folders)
-    return where / "bin" / "aileron-tui"
+def _with_uv(python: str, where: Path) -> None:
+    _run(UV, "tool", "install", "--quiet", "--python", python, ".", cwd=ROOT, env=_folders(where))
 
 
-def _with_pipx(python: str, where: Path) -> Path:
-    folders = {"PIPX_HOME": str(where / "pipx"), "PIPX_BIN_DIR": str(where / "bin"), "PIPX_MAN_DIR": str(where / "man")}
-    _run(UV, "tool", "run", "--quiet", "pipx", "install", "--quiet", "--python", python, ".", cwd=ROOT, env=folders)
-    return where / "bin" / "aileron-tui"
+def _with_pipx(python: str, where: Path) -> None:
+    _run(*_PIPX, "install", "--quiet", "--python", python, ".", cwd=ROOT, env=_folders(where))
 
 
-def _try(command: Path, where: Path) -> None:
+def _folders(where: Path) -> dict[str, str]:
+    """Where uv and pipx install something, as they do below a home."""
+    local = where / "local"
+    return {
+        "PIPX_BIN_DIR": str(local / "bin"),
+        "PIPX_HOME": str(local / "pipx"),
+        "PIPX_MAN_DIR": str(local / "share" / "man"),
+        "UV_TOOL_BIN_DIR": str(local / "bin"),
+        "UV_TOOL_DIR": str(local / "tools"),
+    }
+
+
+def _try(where: Path) -> None:
     """Uses the installed command from another folder, with nothing set up."""
+    command = where / "local" / "bin" / "aileron-tui"
     home = {"AILERON_TUI_HOME": str(where / "home"), "HOME": str(where), "PYTHONPATH": ""}
     _expect(_run(str(command), "--version", cwd=where, env=home) == f"aileron-tui {__version__}\n", "another version")
     report = json.loads(_run(str(command), "lint", "--json", cwd=where, env=home))
     _expect(report["files"] > 0 and not report["findings"], f"lint found {report['findings']}")
     _expect("aileron-tui" in _run(str(command), "completion", "bash", cwd=where, env=home), "no completion")
-    for words, extra in EXTRAS.items():
-        said = _run(str(command), *words, cwd=where, expect_success=False, env=home)
-        _expect(f"aileron-tui[{extra}]" in " ".join(said.split()), f"the missing extra {extra} is not named: {said}")
     _try_gate(command, where, home)
+    _follow(_run(str(command), "mcp", cwd=where, expect_success=False, env=home), "mcp", where)
+    _run(str(command), "mcp", cwd=where, env=home)
+    _follow(_run(str(command), "doctor", cwd=where, expect_success=False, env=home), "page", where)
+    _expect("page extra" not in _run(str(command), "doctor", cwd=where, expect_success=False, env=home), "no page")
+    _run(str(command), "mcp", cwd=where, env=home)
+
+
+def _follow(said: str, extra: str, where: Path) -> None:
+    """Runs the command for an extra as it was printed, with the uv and the pipx of this run."""
+    commands = ["".join(found) for found in HINT.findall(said)]
+    command = next((words for words in map(shlex.split, commands) if extra in words[-1]), None)
+    if command is None:
+        raise Failed(f"how to install the extra {extra} is not said: {said}")
+    program = {"pipx": _PIPX, "uv": (UV,)}.get(command[0], command[:1])
+    _run(*program, *command[1:], cwd=where, env=_folders(where))
+
+
+def _try_manual(where: Path) -> None:
+    """Whether `man` finds the manual page beside the folder of the command, as its search path says."""
+    if not (man := shutil.which("man")):
+        _say("no man on this machine")
+        return
+    path = {"PATH": f"{where / 'local' / 'bin'}:{os.environ['PATH']}", "MANPATH": ""}
+    found = _run(man, "-w", "aileron-tui", cwd=where, expect_success=False, env=path)
+    _expect(found.strip().endswith("aileron-tui.1"), f"man finds no page: {found}")
 
 
 def _try_gate(command: Path, where: Path, home: dict[str, str]) -> None:

@@ -52,19 +52,17 @@ def test_an_example_is_valid_and_belongs_to_its_command(command: str, line: str)
     command_parser(command or "console").parse_args(words)
 
 
-@pytest.mark.parametrize("command", sorted(EXAMPLES.keys() - {""}))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_help_ends_with_the_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command in COMMANDS
     with pytest.raises(SystemExit):
         cli.main([command, "--help"])
     printed = capsys.readouterr().out.partition("\nexamples:\n")[2]
+    assert "examples:" not in printed
     assert all(f"  {line}\n      {meaning}\n" in printed for line, meaning in EXAMPLES[command])
 
 
 def test_every_extra_is_documented() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].keys() - {"dev"}
-    table = set(
-        re.findall(r"^\| `([a-z]+)` \| .* \| `pipx install", (ROOT / "docs" / "start.md").read_text(), re.MULTILINE)
-    )
-    assert table == extras, "add a row to docs/start.md"
+    table = re.findall(r"^\| `([a-z]+)` \| .+ \|$", (ROOT / "docs" / "start.md").read_text(), re.MULTILINE)
+    assert set(table) == extras, "add a row to docs/start.md"

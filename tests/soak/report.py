@@ -89,7 +89,7 @@ def make_report(  # everything that a report consists of
     growth = compare(samples, journal.latencies, seconds)
     cases = {case: journal.counts[case] for case in Case}
     listed: list[dict[str, Any]] = [{"what": what, "passed": not found} for what, found in checks.items()]
-    listed += [{"what": f"{row.what} does not grow", "passed": row.flat} for row in growth]
+    listed += [{"what": f"no growth: {row.what}", "passed": row.flat} for row in growth]
     return SoakReport(
         {
             "date": datetime.now(UTC).date().isoformat(),

@@ -9,6 +9,7 @@ from fido2.ctap import CtapDevice
 from fido2.hid import CtapHidDevice
 
 from aileron_tui.core.decision import Statement, Verdict, pae
+from aileron_tui.files.extras import install_command
 from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.assertion import CONSOLE_ORIGIN, check_assertion
 from aileron_tui.signing.envelope import check_signature, opened, read_envelope
@@ -224,7 +225,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "fido2", None)
     with pytest.raises(TouchFault) as caught:
         touched(statement(), [key], Person())
-    assert "aileron-tui[page]" in caught.value.hint
+    assert install_command("page") in caught.value.hint
 
 
 def test_the_usb_ports_are_asked_by_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,19 +5,9 @@ import argparse
 from aileron_tui.cli import consent_question, package_consent
 from aileron_tui.signing.secret_memory import protect_process
 
-EPILOG = """\
-examples:
-  aileron-tui add ./mail-suite
-  aileron-tui add aileron.tar.gz send-draft.tar.gz
-  aileron-tui add https://example.com/mail/suite.toml
-  aileron-tui add github://owner/repo@1.2.3 --follow-redirects
-"""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     words = (
         "a folder, a release archive (aileron.tar.gz), a suite.toml, the https:// address of one of these, or a "
         "reference such as github://owner/repo@1.2.3"

@@ -33,18 +33,9 @@ from aileron_tui.surface import binding_changes
 from aileron_tui.surface.account_unlocking import unlock_gate
 from aileron_tui.surface.local_ledgers import gate_ledger
 
-EPILOG = """\
-examples:
-  aileron-tui bind google
-  aileron-tui bind google --account work --paste
-  aileron-tui bind github://owner/repo --account team
-"""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("connector", metavar="CONNECTOR", help="the connector, by its name or a unique part of it")
     about = f"a name of your choice for the account, such as work; default: {DEFAULT_ACCOUNT}"
     parser.add_argument("--account", metavar="NAME", default=DEFAULT_ACCOUNT, help=about)

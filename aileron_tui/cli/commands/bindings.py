@@ -24,18 +24,11 @@ from aileron_tui.files.paths import paths
 from aileron_tui.signing.key_store import INSECURE
 from aileron_tui.signing.secret_memory import protect_process
 
-EPILOG = """\
-examples:
-  aileron-tui bindings
-  aileron-tui bindings --unlock
-"""
 _GOOD = (StateName.OK, StateName.LOCKED)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--unlock", action="store_true", help="let the running gate use the accounts")
     parser.add_argument("--key", metavar="NAME", help="the key to unlock with")
     parser.add_argument(

@@ -113,7 +113,9 @@ def _say_how_to_go_on() -> None:
     rows = [(shlex.quote(_program()) + words, meaning) for words, meaning in _NEXT]
     width = max(len(command) for command, _ in rows)
     lines = "".join(f"  {command:<{width}}  {meaning}\n" for command, meaning in rows)
-    sys.stdout.write(f"Nothing of the demo was kept. To put your own agents behind a gate:\n{lines}")
+    sys.stdout.write(
+        f"Only compiled connectors were kept, in your cache folder.\nTo put your own agents behind a gate:\n{lines}"
+    )
 
 
 def _program() -> str:

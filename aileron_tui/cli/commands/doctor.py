@@ -52,6 +52,7 @@ def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     from aileron_tui.cli.bundle_checks import bundle  # noqa: PLC0415
     from aileron_tui.cli.connection_checks import connections  # noqa: PLC0415
     from aileron_tui.cli.mcp_checks import mcp  # noqa: PLC0415
+    from aileron_tui.cli.metrics_checks import metrics  # noqa: PLC0415
     from aileron_tui.cli.network_checks import network  # noqa: PLC0415
     from aileron_tui.cli.security_key_checks import security_keys  # noqa: PLC0415
     from aileron_tui.files.paths import paths  # noqa: PLC0415
@@ -72,6 +73,7 @@ def _checks(starts: bool, sends: bool) -> "Iterator[Check]":
     yield from connections(config)
     if config:
         yield from alerts(config, sends=sends)
+        yield from metrics(config)
     yield from agents(here)
     yield from mcp(here, starts=starts)
 

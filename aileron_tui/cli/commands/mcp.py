@@ -13,9 +13,6 @@ DEFAULT_AGENT: Final = "mcp"
 DEFAULT_HOLD: Final = 240
 LONGEST_HOLD: Final = 86_400
 
-SDK: Final = "mcp==2.3.0"
-
-_INSTALL: Final = f"Install the mcp extra: `pip install 'aileron-tui[mcp]'`, or add `{SDK}` to its environment."
 BY_HAND: Final = (
     "This is an MCP server, which an MCP client starts: it expects messages on standard input. ctrl+d ends it.\n"
 )
@@ -48,18 +45,24 @@ def run(options: argparse.Namespace) -> int:
     if not is_agent_name(options.agent):
         raise AileronError("--agent is not a valid name of an agent", options.agent)
     if find_spec("mcp") is None:
-        raise AileronError("the MCP server needs the package mcp, which is not installed", hint=_INSTALL)
+        raise AileronError("the MCP server needs the package mcp, which is not installed", hint=_hint())
     try:
         from aileron_tui.doors.action_calls import GateAccess  # noqa: PLC0415
         from aileron_tui.doors.mcp_server import serve  # noqa: PLC0415  # the SDK takes a second to load
         from aileron_tui.doors.mcp_stdio import take_standard_streams  # noqa: PLC0415
     except ImportError as error:
         detail = f"the installed version does not fit: {error}"
-        raise AileronError("the package mcp cannot be used", detail, _INSTALL) from None
+        raise AileronError("the package mcp cannot be used", detail, _hint()) from None
     if sys.stdin.isatty():
         sys.stderr.write(BY_HAND)
     access = GateAccess(options.agent, options.data, options.url, options.token_file)
     return serve(access, options.hold, take_standard_streams())
+
+
+def _hint() -> str:
+    from aileron_tui.files.extras import install_command  # noqa: PLC0415  # only if it is missing
+
+    return f"Install it with `{install_command('mcp')}`."
 
 
 def _seconds(text: str) -> int:

@@ -10,18 +10,9 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.packages.new_action import ActionWishes, add_action
 from aileron_tui.packages.new_repository import LANGUAGES, new_repository
 
-EPILOG = """\
-examples:
-  aileron-tui new connector tickets
-  aileron-tui new connector ~/src/tickets --language c --name github://owner/tickets
-  aileron-tui new action close-note --op close_note --input note_id:string --gated --preview get_note --show Title=title
-"""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     what = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
     connector = what.add_parser("connector", help="make the repository of a connector, with actions and tests")
     connector.add_argument("folder", metavar="DIR", type=Path, help="the folder to make; its name is the connector's")

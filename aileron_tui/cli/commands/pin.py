@@ -21,19 +21,9 @@ from aileron_tui.packages.release import (
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.signing.terminal_input import ask_passphrase
 
-EPILOG = """\
-examples:
-  aileron-tui pin .                                        pin every action of this repository
-  aileron-tui pin . --check                                only check, for continuous integration
-  aileron-tui pin connectors/mail actions/send-draft.md    one connector, one action
-  aileron-tui pin . --sign publisher.pem --pack dist       sign, and make the archives of a release
-"""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="a connector, a bundle or a repository")
     parser.add_argument("actions", metavar="ACTION", type=Path, nargs="*", help="the actions; default: those of FOLDER")
     parser.add_argument("--check", action="store_true", help="change nothing, and fail if a pin is wrong")

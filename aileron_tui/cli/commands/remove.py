@@ -20,17 +20,9 @@ from aileron_tui.signing.terminal_input import ask_line
 from aileron_tui.surface import package_changes
 from aileron_tui.surface.local_ledgers import gate_ledger
 
-EPILOG = """\
-examples:
-  aileron-tui remove mail
-  aileron-tui remove github://owner/repo
-"""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("names", metavar="NAME", nargs="+", help="the package; `aileron-tui installed` lists them")
     parser.add_argument("--key", metavar="NAME", help="the key to sign with; required if there are several")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -23,19 +23,9 @@ from aileron_tui.signing.trusted_publishers import TrustedPublishers
 from aileron_tui.surface.local_ledgers import gate_ledger
 from aileron_tui.surface.publisher_changes import remove_publisher, trust_publisher
 
-EPILOG = """\
-examples:
-  aileron-tui trust github://owner publisher.pub           all repositories of this owner
-  aileron-tui trust github://owner/repo publisher.pub      one repository
-  aileron-tui trust --list
-  aileron-tui trust --remove github://owner
-"""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument(
         "publisher", metavar="PUBLISHER", nargs="?", help="such as github://owner or github://owner/repo"
     )

@@ -22,17 +22,9 @@ from aileron_tui.signing.terminal_input import ask_line
 from aileron_tui.surface import binding_changes
 from aileron_tui.surface.local_ledgers import gate_ledger
 
-EPILOG = """\
-examples:
-  aileron-tui unbind google
-  aileron-tui unbind google --account work
-"""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("connector", metavar="CONNECTOR", help="the connector, by its name or a unique part of it")
     parser.add_argument("--account", metavar="NAME", help="the account; required if the connector has several")
     parser.add_argument("--key", metavar="NAME", help="the key to sign with; required if there are several")

@@ -13,18 +13,9 @@ from aileron_tui.signing.errors import NoPackage
 from aileron_tui.signing.packages import KnownPackage, Packages
 from aileron_tui.signing.secret_memory import protect_process
 
-EPILOG = """\
-examples:
-  aileron-tui update
-  aileron-tui update mail
-  aileron-tui update mail https://example.com/mail/v1.1.0/suite.toml
-"""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("name", metavar="NAME", nargs="?", default="", help="the package; default: all")
     words = "where the new version is; default: where the package was added from"
     parser.add_argument("source", metavar="SOURCE", nargs="?", default="", help=words)

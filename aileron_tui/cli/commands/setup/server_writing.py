@@ -21,6 +21,7 @@ from aileron_tui.doors.mcp_setup import OWN, ClientSettings, McpName, server_wor
 from aileron_tui.doors.settings_file import planned
 from aileron_tui.doors.setup_plan import SetupContext
 from aileron_tui.files.config_file import load_config
+from aileron_tui.files.extras import install_command
 from aileron_tui.files.paths import paths
 from aileron_tui.signing import key_store
 from aileron_tui.signing.secret_memory import protect_process
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace, context: SetupContext) -> int:
     key_store.choose(here.keys, options.key)
     check_command(context.command)
     if find_spec("mcp") is None:
-        hint = "Install it with `pip install 'aileron-tui[mcp]'`."
+        hint = f"Install it with `{install_command('mcp')}`."
         raise AileronError("the MCP server needs the package mcp, which is not installed", hint=hint)
     name = McpName(client.word, OWN, OWN)
     known = known_record(here.data, name.word, context)
