@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import benchmarks
-from benchmarks import _report
+from benchmarks import _machine, _report
 from benchmarks._report import Finished
 from benchmarks._runner import quieter, run
 
@@ -35,6 +35,7 @@ def main(words: list[str]) -> int:
             print(f"unknown benchmark {name}: {hint}", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _machine.adopt_orphans()
     return _run(options.names or names, options)
 
 
@@ -46,6 +47,7 @@ def _run(names: list[str], options: argparse.Namespace) -> int:
         for name in names:
             finished.append(Finished(name))
             _run_one(finished, options)
+            _machine.reap_orphans()
     except KeyboardInterrupt:
         interrupted = True
     seconds = time.monotonic() - began

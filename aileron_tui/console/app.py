@@ -169,6 +169,7 @@ class Console(App[None]):
         self.theme_changed_signal.subscribe(self, self._theme_changed)
         self.announcer.show_title()
         if self.is_locked:
+            self.stylesheet.read(bundled("styles") / "dialogs.tcss")
             self._show_lock("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_CHECK_SECONDS, self._lock_when_idle)

@@ -11,6 +11,7 @@ from typing import IO, Any, cast
 
 from textual._cells import cell_len
 from textual._spatial_map import SpatialMap
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers import linux_driver
@@ -25,6 +26,7 @@ __all__ = [
     "RepaintHook",
     "ResumableDriver",
     "TallContainer",
+    "TallWidget",
     "cell_len",
     "forget_measured_height",
     "never_skip",
@@ -68,7 +70,28 @@ def painted_regions(screen: Screen[Any]) -> dict[Widget, tuple[Region, Region]]:
     return {widget: (region, clip.intersection(free)) for widget, (region, clip) in painted.items()}
 
 
-class TallContainer(Widget):
+class _DrawnLines(StylesCache):
+    """The lines of a widget that were drawn. Only these can be out of date; a line that is not kept is drawn anyway."""
+
+    def set_dirty(self, *regions: Region) -> None:
+        """Marks the kept lines of these regions."""
+        if not regions:
+            self.clear()
+        self._dirty_lines.update(y for y in self._cache if any(y in region.line_range for region in regions))
+
+
+class TallWidget(Widget):
+    """A widget that may have millions of rows.
+
+    Whenever it changes, Textual would list all of its rows, to draw them again.
+    """
+
+    def __init__(self, *children: Widget, **arguments: Any) -> None:
+        super().__init__(*children, **arguments)
+        self._styles_cache = _DrawnLines()
+
+
+class TallContainer(TallWidget):
     """A container with few children that may have millions of rows.
 
     To find the children on screen, Textual would divide all rows into parts of 20, after every change of the layout.

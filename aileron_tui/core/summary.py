@@ -26,6 +26,7 @@ _MOST_ROWS: Final = 100
 _MOST_IN_JSON, _LONGEST_IN_JSON = 4, 120
 _LONGEST_LABEL: Final = 80
 _LONGEST_BLANK: Final = 8
+_LONGEST_ID: Final = 64
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+")
 _TARGET: Final = frozenset(
     {
@@ -113,7 +114,7 @@ def _rank(row: "Row") -> int:
         return 0
     if words & _SUBJECT:
         return 1
-    if _ID_VALUE.fullmatch(row.value):
+    if len(row.value) <= _LONGEST_ID and _ID_VALUE.fullmatch(row.value):
         return 4
     return 3 if row.multiline else 2
 

@@ -134,6 +134,7 @@ async def test_a_console_that_was_never_unlocked_claims_no_count() -> None:
     async with console(ScriptedGate(request(1)), keys=keys) as (app, pilot):
         await wait_until(pilot, lambda: isinstance(app.screen, LockScreen))
         assert count_on(app) == ""
+        assert app.screen.query_one(".dialog").styles.border_top[0] == "round"
         await pilot.press("ctrl+c")
         await wait_until(pilot, lambda: not app.is_running)
 

@@ -20,12 +20,14 @@ from types import ModuleType
 
 import pytest
 from rich.cells import cell_len
+from rich.segment import Segment
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.drivers import linux_driver
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Region, Size
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
@@ -37,6 +39,7 @@ from aileron_tui.console.textual_internals import (
     RepaintHook,
     ResumableDriver,
     TallContainer,
+    TallWidget,
     forget_measured_height,
     never_skip,
     running_driver,
@@ -273,6 +276,52 @@ def test_a_tall_container_finds_its_children_without_dividing_its_rows() -> None
             assert len(result.spatial_map._map) < 10
 
     asyncio.run(scroll())
+
+
+def test_a_tall_widget_marks_only_lines_that_it_drew() -> None:
+    class Rows(TallWidget):
+        DEFAULT_CSS = "Rows { height: auto; width: 1fr; }"
+        rows = 1_000_000
+        word = "before"
+
+        def get_content_height(self, *_: object) -> int:
+            return self.rows
+
+        def render_line(self, y: int) -> Strip:
+            return Strip([Segment(f"{self.word} {y}")])
+
+    class Tall(VerticalScroll, TallContainer):
+        pass
+
+    class Page(App[None]):
+        def compose(self) -> ComposeResult:
+            with Tall():
+                yield Rows()
+
+    async def grow() -> None:
+        app = Page()
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            rows = app.query_one(Rows)
+            rows.rows += 1
+            forget_measured_height(rows)
+            rows.refresh(layout=True)
+            await pilot.pause()
+            assert rows.size.height == rows.rows
+            assert len(rows._styles_cache._dirty_lines) <= 24
+            rows.word = "after"
+            rows.refresh(Region(0, 3, 80, 1))
+            await pilot.pause()
+            assert [app.screen._compositor.render_strips()[y].text.split()[0] for y in (2, 3, 4)] == [
+                "before",
+                "after",
+                "before",
+            ]
+            rows.refresh()
+            await pilot.pause()
+            assert {strip.text.split()[0] for strip in app.screen._compositor.render_strips()} == {"after"}
+
+    asyncio.run(grow())
 
 
 @pytest.mark.parametrize("text", ["", "abc", "日本", "e\u0301", "👩"])

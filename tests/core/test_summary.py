@@ -1,6 +1,7 @@
 """The summary of a request."""
 
 from dataclasses import replace
+from time import thread_time
 
 import pytest
 
@@ -71,3 +72,13 @@ def test_long_values_and_many_rows_cost_nothing() -> None:
     assert len(found) == MOST_VALUES
     assert summary(asked(Row("Body", long, multiline=True)))[0] is long, "the text is not copied"
     assert len(summary(asked(*(Row("z" * 1_000_000, str(number)) for number in range(3))))) == 3
+
+
+@pytest.mark.parametrize("unit", ["x", "e\u0301", "漢字", "7"])
+def test_the_rank_of_a_long_text_is_found_without_reading_it(unit: str) -> None:
+    waiting = asked(Row("Body", unit * (10_000_000 // len(unit)), multiline=True), Row("Service", "slack"))
+    summary(waiting)
+    started = thread_time()
+    for _ in range(10):
+        assert summary(waiting)[0] == "slack"
+    assert thread_time() - started < 0.1

@@ -119,6 +119,36 @@ def test_the_time_of_processes_that_have_ended_is_ours() -> None:
     assert after.ours - before.ours >= 0.25
 
 
+_ORPHAN = """
+import os, subprocess, sys
+from benchmarks import _machine
+
+BUSY = "import time\\nwhile time.process_time() < 0.3: pass\\nprint('done', flush=True)\\ntime.sleep(WAIT)"
+PARENT = "import subprocess, sys\\nsubprocess.Popen([sys.executable, '-c', sys.argv[1]])\\nsys.stdin.read()"
+_machine.adopt_orphans()
+for wait in ("60", "0"):
+    before = _machine.sample().ours
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-c", PARENT, BUSY.replace("WAIT", wait)]
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, start_new_session=True) as parent:
+        parent.stdout.readline()
+        group = parent.pid
+        parent.kill()
+        parent.wait()
+    print(_machine.sample().ours - before)
+    os.killpg(group, 9)
+    _machine.reap_orphans()
+    print(_machine.sample().ours - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the times of all processes")
+def test_the_time_of_a_process_is_ours_after_its_parent_was_killed() -> None:
+    done = subprocess.run([sys.executable, "-c", _ORPHAN], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert len(done.stdout.split()) == 4
+    assert all(float(seconds) >= 0.25 for seconds in done.stdout.split()), done.stdout
+
+
 def test_the_quieter_of_two_measurements_counts_even_if_it_is_the_miss() -> None:
     good, bad = against("hook", 1.0, 1.0, 1.5), against("hook", 2.0, 1.0, 1.5)
     chosen = quieter(_finished(Measured(bad, QUIET)), _finished(Measured(good, BUSY)))

@@ -13,12 +13,11 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
-from textual.widget import Widget
 
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import segments
-from aileron_tui.console.textual_internals import forget_measured_height
+from aileron_tui.console.textual_internals import TallWidget, forget_measured_height
 from aileron_tui.console.widgets.json_outline import JsonOutline
 from aileron_tui.console.widgets.long_text import DrawnRow, LongText
 from aileron_tui.console.widgets.seen_rows import SeenRows
@@ -36,7 +35,7 @@ _CHANGE_SIGNS: Final = ("+", "-")
 _CONTINUATION: Final = "·"
 
 
-class QuoteText(Widget, can_focus=True):
+class QuoteText(TallWidget, can_focus=True):
     """All rows of a foreign text; what is around it scrolls. Rows are counted a little at a time.
 
     So a long text opens at once, and grows at its end until all of its rows are counted.
