@@ -174,7 +174,7 @@ class RuleHandler:
         """
         turn = self._turns.setdefault(request.connector.name, asyncio.Lock())
         try:
-            if request.sandbox:
+            if request.sandbox and request.sandbox.not_loaded(request.action_call):
                 async with asyncio.timeout(_LONGEST_WAIT):
                     await self._gate_state.loading.load(request.sandbox, request.action_call)
             async with asyncio.timeout(_LONGEST_WAIT):  # also a free lock may have somebody who comes first
