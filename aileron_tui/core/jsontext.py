@@ -19,6 +19,7 @@ JsonObject: TypeAlias = dict[str, Json]
 
 # What it writes was looked at with `_is_plain` before, which fails for a value that contains itself.
 _WRITER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
+_PLAIN_TYPES: Final = frozenset({str, bool, type(None)})
 _LONGEST_NUMBER: Final = 400
 _LARGEST_EXPONENT: Final = 400
 _LARGEST_PLAIN_EXPONENT: Final = 100
@@ -274,11 +275,11 @@ def canonical(value: Json) -> bytes:
 def _is_plain(value: Json) -> bool:
     """Whether the standard library writes a value as RFC 8785 does: no fractions, no large numbers, ASCII keys.
 
-    Most values of objects are strings, which need no call of their own.
+    Most values of objects are strings, true, false or null, which need no call of their own.
     """
     if isinstance(value, dict):
         for key, item in value.items():
-            if not key.isascii() or (type(item) is not str and not _is_plain(item)):
+            if not key.isascii() or (type(item) not in _PLAIN_TYPES and not _is_plain(item)):
                 return False
         return True
     if isinstance(value, list):

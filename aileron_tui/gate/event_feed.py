@@ -11,7 +11,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.gate.replies import compact_json
 
 _MAX_HISTORY: Final = 4096
-_MAX_HISTORY_BYTES: Final = 8 * 1024 * 1024
+_MAX_HISTORY_BYTES: Final = 2 * 1024 * 1024
 _MAX_QUEUED: Final = 4096
 _MAX_QUEUED_BYTES: Final = 64 * 1024 * 1024
 _BATCH_SIZE: Final = 64

@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.unsigned_denial import UnsignedDenial
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.boot_clock import BootClock
+from aileron_tui.files.freed_memory import return_freed_memory
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.account_registry import AccountRegistry
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
@@ -65,6 +67,7 @@ _MANIFEST_CHECK_SECONDS: Final = 2.0
 _UPKEEP_SECONDS: Final = 2.0
 _HEALTH_SECONDS: Final = 0.5
 _TRIM_SECONDS: Final = 600.0
+_MEMORY_SECONDS: Final = 5.0
 _AGENT_CHECK_SECONDS: Final = 0.5
 _DOOR_CHECK_SECONDS: Final = 20.0
 _REDUCTION_CHECK_SECONDS: Final = 10.0
@@ -185,6 +188,8 @@ class Gate:
         state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
         state.spawn(state.periodically("alerting people", 0, self._alerts.work))
+        returned = partial(asyncio.to_thread, return_freed_memory)
+        state.spawn(state.periodically("returning freed memory", _MEMORY_SECONDS, returned))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
         if self._reduction.is_wanted:
             name = "removing what is older than [ledger] keep"

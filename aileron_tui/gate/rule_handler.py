@@ -179,7 +179,7 @@ class RuleHandler:
         Without `call`, the request is recorded and its preview is fetched first.
         """
         try:
-            if request.sandbox:
+            if request.sandbox and request.sandbox.not_loaded(request.action_call):
                 async with asyncio.timeout(_LONGEST_WAIT):
                     await self._gate_state.loading.load(request.sandbox, request.action_call)
             async with (

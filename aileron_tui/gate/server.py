@@ -21,7 +21,7 @@ from aileron_tui.core.call_hint import CallHint
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.freed_memory import return_freed_memory
+from aileron_tui.files.freed_memory import keep_little_freed_memory
 from aileron_tui.files.private_files import write_private
 from aileron_tui.gate import approver_socket
 from aileron_tui.gate.gate_connection import GateConnection, GateServer
@@ -266,7 +266,7 @@ async def started_gate(  # noqa: PLR0913, PLR0917  # the last two are optional
     # Bind before the gate starts, so that a port in use leaves no entries in the ledger.
     tcp_listeners, offer = bind_with_page(address, page)
     try:
-        return_freed_memory()
+        keep_little_freed_memory()
         with _log_to(gate_log), _short_turns_for_threads(), ExitStack() as after_start:
             await gate.start()
             try:

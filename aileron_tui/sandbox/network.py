@@ -1,6 +1,6 @@
 """Network access for connectors: sends requests over checked connections, and limits the size of responses.
 
-httpcore manages the connections and speaks HTTP; `connections` makes them and enforces the deadline.
+httpcore speaks HTTP; `connections` makes the connections and enforces the deadline, and `connection_pool` keeps them.
 """
 
 import logging
@@ -14,6 +14,7 @@ import httpcore
 from aileron_tui.core.proxy_settings import ProxySettings
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.certificate_trust import BadAuthorities, CertificateTrust
+from aileron_tui.sandbox.connection_pool import ConnectionPool
 from aileron_tui.sandbox.connections import CheckedBackend, Resolver, is_local, proxy_for, request_deadline, resolve
 from aileron_tui.sandbox.failure import TIMEOUT, Boundary, CallRefused, Failure, FailureKind, mebibytes
 from aileron_tui.sandbox.network_grant import Url
@@ -22,9 +23,6 @@ from aileron_tui.sandbox.response_body import BodyDamaged, BodyTooLarge, Unknown
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
-_MAX_CONNECTIONS: Final = 256
-_MAX_IDLE_CONNECTIONS: Final = 128
-_IDLE_SECONDS: Final = 5.0
 _LOGGERS: Final = ("httpcore.http11", "httpcore.connection")
 
 
@@ -78,7 +76,7 @@ class UpstreamClient:
         self._trust = trust or CertificateTrust()
         self._lock = threading.Lock()
         self._tls: ssl.SSLContext | None = None
-        self._pools: dict[tuple[str, bool], httpcore.ConnectionPool] = {}
+        self._pools: dict[tuple[str, bool], ConnectionPool] = {}
 
     def send(
         self, request: UpstreamRequest, *, deadline: float, limit: int, on_write: Callable[[], None] | None = None
@@ -115,14 +113,10 @@ class UpstreamClient:
             httpcore.URL(scheme=server.scheme, host=server.host, port=server.port, target=url.target),
             headers=list(request.headers),
             content=request.body,
-            extensions={"timeout": {"pool": max(request_deadline.remaining(), 0)}},
         )
-        response = self._pool(server.scheme, fresh).handle_request(http_request)
-        try:
+        with self._pool(server.scheme, fresh).response(http_request, request_deadline.remaining()) as response:
             headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
             return UpstreamResponse(response.status, headers, _checked_body(response, request, headers, limit))
-        finally:
-            response.close()
 
     def _check_plain(self, url: Url) -> None:
         """Refuses http to a name through a proxy: nothing would show which host the proxy asked."""
@@ -140,17 +134,12 @@ class UpstreamClient:
                 )
             )
 
-    def _pool(self, scheme: str, fresh: bool) -> httpcore.ConnectionPool:
+    def _pool(self, scheme: str, fresh: bool) -> ConnectionPool:
         with self._lock:
             pool = self._pools.get((scheme, fresh))
             if pool is None:
-                pool = self._pools[scheme, fresh] = httpcore.ConnectionPool(
-                    ssl_context=self._tls_context() if scheme == "https" else None,
-                    max_connections=_MAX_CONNECTIONS,
-                    max_keepalive_connections=0 if fresh else _MAX_IDLE_CONNECTIONS,
-                    keepalive_expiry=_IDLE_SECONDS,
-                    network_backend=self._backends[scheme],
-                )
+                tls = self._tls_context() if scheme == "https" else None
+                pool = self._pools[scheme, fresh] = ConnectionPool(self._backends[scheme], tls, keep=not fresh)
             return pool
 
     def _tls_context(self) -> ssl.SSLContext:

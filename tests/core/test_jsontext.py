@@ -236,3 +236,20 @@ def test_paths() -> None:
     assert step("$", 0) == "$[0]"
     visited = [(path, depth) for path, depth, _ in walk({"a": [1, {"b": 2}], "c": None})]
     assert visited == [("$", 1), ("$.a", 2), ("$.a[0]", 3), ("$.a[1]", 3), ("$.a[1].b", 4), ("$.c", 2)]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (True, b"true"),
+        (None, b"null"),
+        (1.0, b"1"),
+        (1e-7, b"1e-7"),
+        (10**22, b"1e+22"),
+        ({"é": 1.0}, '{"é":1}'.encode()),
+    ],
+)
+def test_a_value_is_written_alike_alone_and_in_an_object(value: Json, written: bytes) -> None:
+    assert canonical(value) == written
+    assert canonical({"a": value}) == b'{"a":%b}' % written
+    assert canonical([{"a": value}]) == b'[{"a":%b}]' % written
