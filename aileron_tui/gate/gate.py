@@ -20,7 +20,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.unsigned_denial import UnsignedDenial
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.boot_clock import BootClock
+from aileron_tui.files.boot_clock import OF_PROCESS, BootClock
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.account_registry import AccountRegistry
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
@@ -177,8 +177,8 @@ class Gate:
             cleanup.pop_all()
         self._log_bundle()
         self.metrics_token = start_metrics(state, lambda: self.problem, self.ledger_path)
-        if not state.boot_clock.boot:
-            log.warning("this system does not report when it started, so deadlines rely on its clock after a restart")
+        if state.boot_clock.boot.startswith(OF_PROCESS):
+            log.warning("this system does not report when it started, so what waits expires if the gate is restarted")
         state.health.watch(lambda: state.recorder.problem)
         state.spawn(state.periodically("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload))
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
