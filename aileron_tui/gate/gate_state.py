@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from aileron_tui.accounts.secret_store import SecretStores
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.resolved_call import ResolvedCall
@@ -50,6 +51,7 @@ ENTRY_BYTES: Final = 1024
 OUTBOX: Final = "outbox"
 """The part of the gate's health that is about storing results."""
 
+_NOT_ENDED: Final = frozenset({RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING})
 _MAX_RECENTLY_ENDED: Final = 1000
 _MAX_ENDED_BYTES: Final = 4 * 1024 * 1024
 _MAX_UNKNOWN_CALLS: Final = 1000
@@ -292,6 +294,22 @@ class GateState:
             log.error("%s cannot be shown", request.id, exc_info=error)
 
     # results
+
+    @property
+    def outbox_problem(self) -> str:
+        """Why the result of an op could not be stored, or "" if it could."""
+        return self.outbox.problem or self.health.problem(OUTBOX)
+
+    def is_undelivered(self, result: StoredResult) -> bool:
+        """Whether the ledger knows a request that ended and says nothing about a delivery of its result.
+
+        Only the ledger counts: a result may be in the outbox because an older copy of that was put back.
+        """
+        record = self.reader.find(result.request)
+        if record is None or record.outcome in _NOT_ENDED:
+            return False
+        entries = self.reader.of_request(result.request)
+        return not any(entry.kind == EntryKind.DELIVERED or entry.body.get("delivered") for entry in entries)
 
     async def store_result(self, result: StoredResult, call: str) -> None:
         """Stores a result for the agent."""
