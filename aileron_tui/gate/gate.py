@@ -181,6 +181,7 @@ class Gate:
             log.warning("this system does not report when it started, so what waits expires if the gate is restarted")
         state.health.watch(lambda: state.recorder.problem)
         state.health.watch(lambda: state.outbox.problem)
+        state.health.watch(lambda: self._ends.retried.problem)
         state.spawn_periodic("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload)
         state.spawn_periodic("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up)
         state.spawn_periodic("reporting the gate's health", _HEALTH_SECONDS, self._report_health)
