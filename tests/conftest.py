@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from aileron_tui.files import boot_clock
 from aileron_tui.signing import pkcs8
 
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
@@ -31,6 +32,15 @@ def cheap_passphrases() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pkcs8.write, "__defaults__", (_CHEAP,))
         yield
+
+
+@pytest.fixture(params=["reported start", "no /proc"])
+def boot(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The id of the start of a machine, on one that reports it and on one that does not."""
+    if request.param == "no /proc":
+        monkeypatch.setattr(boot_clock, "_BOOT_ID", Path("/nonexistent"))
+        monkeypatch.setattr(boot_clock, "_from_sysctl", lambda: "")
+    return boot_clock.boot_id()
 
 
 def pytest_collection_finish() -> None:

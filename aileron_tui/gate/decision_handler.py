@@ -23,7 +23,7 @@ from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
 from aileron_tui.gate.decision_check import DecisionCheck
 from aileron_tui.gate.gate_request import Edit, FetchedPreview, GateRequest, PreviewState
-from aileron_tui.gate.gate_state import OUTBOX, GateState, log
+from aileron_tui.gate.gate_state import GateState, log
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.permission_handler import PermissionHandler
 from aileron_tui.gate.replies import Reply
@@ -206,7 +206,7 @@ class DecisionHandler:
         """Verifies a decision, records it, and only then applies it."""
         if self._gate_state.is_late(request):
             return self.too_late(request)
-        if decision.approved and (why := self._gate_state.health.problem(OUTBOX)):
+        if decision.approved and (why := self._gate_state.outbox_problem):
             return replies.error(503, "not_recorded", f"nothing was run, because its result could not be stored: {why}")
         edit = request.edit if decision.edits is not None else None
         digest = edit.prompt.digest if edit else request.digest

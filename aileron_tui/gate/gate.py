@@ -21,7 +21,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.unsigned_denial import UnsignedDenial
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.boot_clock import BootClock
+from aileron_tui.files.boot_clock import OF_PROCESS, BootClock
 from aileron_tui.files.freed_memory import return_freed_memory
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.account_registry import AccountRegistry
@@ -180,22 +180,24 @@ class Gate:
             cleanup.pop_all()
         self._log_bundle()
         self.metrics_token = start_metrics(state, lambda: self.problem, self.ledger_path)
-        if not state.boot_clock.boot:
-            log.warning("this system does not report when it started, so deadlines rely on its clock after a restart")
+        if state.boot_clock.boot.startswith(OF_PROCESS):
+            log.warning("this system does not report when it started, so what waits expires if the gate is restarted")
         state.health.watch(lambda: state.recorder.problem)
-        state.spawn(state.periodically("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload))
-        state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
-        state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
-        state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
-        state.spawn(state.periodically("alerting people", 0, self._alerts.work))
+        state.health.watch(lambda: state.outbox.problem)
+        state.health.watch(lambda: self._ends.retried.problem)
+        state.spawn_periodic("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload)
+        state.spawn_periodic("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up)
+        state.spawn_periodic("reporting the gate's health", _HEALTH_SECONDS, self._report_health)
+        state.spawn_periodic("recording outcomes again", 0, self._ends.retried.retry_until_done)
+        state.spawn_periodic("alerting people", 0, self._alerts.work)
         returned = partial(asyncio.to_thread, return_freed_memory)
-        state.spawn(state.periodically("returning freed memory", _MEMORY_SECONDS, returned))
-        state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
+        state.spawn_periodic("returning freed memory", _MEMORY_SECONDS, returned)
+        state.spawn_periodic("deleting old results", _TRIM_SECONDS, self._forget_old_results)
         if self._reduction.is_wanted:
             name = "removing what is older than [ledger] keep"
-            state.spawn(state.periodically(name, _REDUCTION_CHECK_SECONDS, self._reduction.reduce_if_due))
-        state.spawn(state.periodically("checking for silent doors", _DOOR_CHECK_SECONDS, self._permissions.check_doors))
-        state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
+            state.spawn_periodic(name, _REDUCTION_CHECK_SECONDS, self._reduction.reduce_if_due)
+        state.spawn_periodic("checking for silent doors", _DOOR_CHECK_SECONDS, self._permissions.check_doors)
+        state.spawn_periodic("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked)
 
     async def stop(self) -> None:
         """Lets running ops finish, marks the others as interrupted, and closes the ledger.

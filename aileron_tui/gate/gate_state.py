@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from aileron_tui.accounts.secret_store import SecretStores
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.resolved_call import ResolvedCall
@@ -50,6 +51,7 @@ ENTRY_BYTES: Final = 1024
 OUTBOX: Final = "outbox"
 """The part of the gate's health that is about storing results."""
 
+_NOT_ENDED: Final = frozenset({RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING})
 _MAX_RECENTLY_ENDED: Final = 1000
 _MAX_ENDED_BYTES: Final = 4 * 1024 * 1024
 _MAX_UNKNOWN_CALLS: Final = 1000
@@ -176,6 +178,7 @@ class GateState:
         self.bundle_is_current: Callable[[], bool] = lambda: True
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._stopping = False
 
     # requests
 
@@ -292,6 +295,22 @@ class GateState:
 
     # results
 
+    @property
+    def outbox_problem(self) -> str:
+        """Why the result of an op could not be stored, or "" if it could."""
+        return self.outbox.problem or self.health.problem(OUTBOX)
+
+    def is_undelivered(self, result: StoredResult) -> bool:
+        """Whether the ledger knows a request that ended and says nothing about a delivery of its result.
+
+        Only the ledger counts: a result may be in the outbox because an older copy of that was put back.
+        """
+        record = self.reader.find(result.request)
+        if record is None or record.outcome in _NOT_ENDED:
+            return False
+        entries = self.reader.of_request(result.request)
+        return not any(entry.kind == EntryKind.DELIVERED or entry.body.get("delivered") for entry in entries)
+
     async def store_result(self, result: StoredResult, call: str) -> None:
         """Stores a result for the agent."""
         await self.in_outbox(self.outbox.put, result, call, timestamp(self.clock()))
@@ -365,20 +384,36 @@ class GateState:
     def _start_waiting_ops(self) -> None:
         self.threads.start_waiting()
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, None], name: str = "a background task") -> asyncio.Task[None]:
         """Runs a coroutine in the background; failures are logged."""
-        task = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._log_failure)
         return task
 
-    async def periodically(self, name: str, seconds: float, step: Callable[[], Awaitable[None]]) -> None:
-        """Repeats a step forever. A failure is logged and reported, and the step is tried again as usual."""
+    def spawn_periodic(self, name: str, seconds: float, step: Callable[[], Awaitable[None]]) -> None:
+        """Repeats a step until the gate stops. If that ends before, whatever the reason, the gate is not well."""
+
+        def ended(_task: asyncio.Task[None]) -> None:
+            if not self._stopping:
+                log.error("%s has ended before the gate was stopped", name)
+                self.health.report(name, f"{name} has ended; restart the gate")
+
+        self.spawn(self._repeated(name, seconds, step), name=name).add_done_callback(ended)
+
+    async def _repeated(self, name: str, seconds: float, step: Callable[[], Awaitable[None]]) -> None:
+        """Repeats a step forever. A failure is logged and reported, and the step is tried again as usual.
+
+        A step may also be cancelled by what it waits for. That is a failure; only the cancellation of the task ends it.
+        """
+        this_task = asyncio.current_task()
         while True:
             await asyncio.sleep(seconds)
             try:
                 await step()
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
+                if this_task is None or this_task.cancelling():
+                    raise
                 log.error("%s failed", name, exc_info=error)
                 self.health.report(name, f"{name} failed: {inline(str(error)) or type(error).__name__}")
                 await asyncio.sleep(_PAUSE_AFTER_FAILURE)
@@ -387,6 +422,7 @@ class GateState:
 
     async def stop_background_work(self, keep: set[asyncio.Task[None]], seconds: float) -> None:
         """Cancels all background tasks except `keep`, which get `seconds` to finish."""
+        self._stopping = True
         for task in self._tasks - keep:
             task.cancel()
         if keep:
@@ -396,5 +432,8 @@ class GateState:
 
     def _log_failure(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            log.error("a background task of the gate failed: %s", inline(str(error)), exc_info=error)
+        if task.cancelled():
+            if not self._stopping:
+                log.error("%s was cancelled", task.get_name())
+        elif error := task.exception():
+            log.error("%s of the gate failed: %s", task.get_name(), inline(str(error)), exc_info=error)

@@ -22,6 +22,7 @@ from aileron_tui.ledger.store import EntryDraft, Ledger
 _LEDGER_PROBLEMS: Final = (LedgerDamaged, LedgerHeld, LedgerReplaced, LedgerUnusable, OSError, MemoryError)
 _HUNG_SECONDS: Final = 15.0
 _MAX_DETAIL_LENGTH: Final = 200
+_THREAD_ENDED: Final = "the thread that writes the ledger has ended"
 
 _log = logging.getLogger(__name__)
 
@@ -63,19 +64,26 @@ class LedgerRecorder:
     def run(self, work: Callable[[Ledger], T]) -> "asyncio.Future[T]":
         """Does something else with the ledger, between commits. It should not take long. If it fails, it raises."""
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._jobs.put(_Job((), done, work))
+        self._put(_Job((), done, work))
         return done
 
     def _queue(self, drafts: Sequence[EntryDraft]) -> "asyncio.Future[Head]":
         done: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
-        self._jobs.put(_Job(drafts, done))  # the entries are written even if the caller is cancelled
+        self._put(_Job(drafts, done))  # the entries are written even if the caller is cancelled
         return done
+
+    def _put(self, job: _Job) -> None:
+        """Hands a job to the thread. Without the thread nobody would ever be told, so it fails at once."""
+        if self._thread.is_alive():
+            self._jobs.put(job)
+        else:
+            job.done.set_exception(LedgerUnusable("the ledger cannot be written", _THREAD_ENDED))
 
     @property
     def problem(self) -> str:
         """Why the ledger cannot be written, or "" if the last attempt succeeded."""
         if not self._thread.is_alive():
-            return "the thread that writes the ledger has ended"
+            return _THREAD_ENDED
         since = self._busy_since
         if since is not None and (seconds := time.monotonic() - since) > _HUNG_SECONDS:
             return f"a write to the ledger has not returned for {seconds:.0f} s"

@@ -43,6 +43,11 @@ def unknown_request(id_: str) -> Reply:
     return error(404, "not_found", f"no request with id {id_}")
 
 
+def no_result(id_: str, state: str) -> Reply:
+    """The reply for a request of the agent whose result is not stored any more."""
+    return error(404, "not_found", f"{id_} is {state}, and no result is stored for it")
+
+
 def not_waiting(state: str) -> Reply:
     """The reply to a change of a request that does not wait any more."""
     return error(409, "INVALID_STATE", f"the request is {state}", state=state)

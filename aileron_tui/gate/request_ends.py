@@ -116,9 +116,11 @@ class RequestEnds:
             self.retried.add(f"{result.request} result", write)
 
     def undelivered(self, call: str) -> StoredResult | None:
-        """The result of a call that no agent has received yet, or None."""
+        """The result of a call that no agent has received yet, or None. Raises LedgerError."""
         result = self._gate_state.outbox.undelivered(call)
-        return None if result is None or _delivery(result) in self.retried else result
+        if result is None or _delivery(result) in self.retried or not self._gate_state.is_undelivered(result):
+            return None
+        return result
 
     async def mark_delivered(self, result: StoredResult) -> bool:
         """Records that an agent receives its result; returns False if it has received it before.

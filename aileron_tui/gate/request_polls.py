@@ -34,7 +34,7 @@ class RequestPolls:
             if recovery.is_tool(record):
                 return await self._permissions.poll(id_, agent, wait)
             result = self._gate_state.outbox.find(id_) or recovery.result_from_ledger(self._gate_state.reader, record)
-            return await self._requests.deliver(result) if result else replies.unknown_request(id_)
+            return await self._requests.deliver(result) if result else replies.no_result(id_, record.outcome)
         except AileronError as error:
             return replies.result_unavailable(error)
 

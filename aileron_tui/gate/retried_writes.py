@@ -24,6 +24,7 @@ class RetriedWrites:
 
     def __init__(self) -> None:
         self._writes: dict[str, Write] = {}
+        self._failures: dict[str, str] = {}
         self._added = asyncio.Event()
 
     def __len__(self) -> int:
@@ -36,8 +37,18 @@ class RetriedWrites:
         """What is left to write."""
         return tuple(self._writes)
 
+    @property
+    def problem(self) -> str:
+        """What still cannot be written and why, or "" if there is nothing like that."""
+        key, why = next(iter(self._failures.items()), ("", ""))
+        more = f" (and {len(self._failures) - 1:,} more)" if len(self._failures) > 1 else ""
+        return f"what happened to {key} cannot be recorded{more}: {why}" if key else ""
+
     def add(self, key: str, write: Write) -> None:
-        """Takes over a write that failed. It may be called many times and must do no harm if it was done before."""
+        """Takes over a write that failed. It may be called many times and must do no harm if it was done before.
+
+        A key begins with the id of a request. Writes about the same request are done in order.
+        """
         self._writes[key] = write
         self._added.set()
 
@@ -53,13 +64,27 @@ class RetriedWrites:
         self._added.clear()
 
     async def retry(self) -> None:
-        """Tries every write once. The first that fails ends the round, because the others would fail as well."""
+        """Tries every write once. One that fails only holds up what comes after it about the same request."""
+        failed: set[str] = set()
         for key, write in tuple(self._writes.items()):
+            request = key.partition(" ")[0]
+            if request in failed:
+                continue
             try:
                 await write()
             except _PERMANENT as error:
                 _log.error("the ledger refuses what happened to %s: %s", inline(key), inline(str(error)))
-            except AileronError as error:
-                _log.warning("cannot record what happened to %s yet: %s", inline(key), inline(str(error)))
-                return
+            except Exception as error:  # noqa: BLE001  # whatever it is, the other writes must be tried
+                failed.add(request)
+                self._note_failure(key, error)
+                continue
             del self._writes[key]
+            self._failures.pop(key, None)
+
+    def _note_failure(self, key: str, error: Exception) -> None:
+        """Keeps why a write failed, and logs it unless it failed in the same way before."""
+        why = inline(str(error)) or type(error).__name__
+        if self._failures.get(key) != why:
+            unexpected = None if isinstance(error, AileronError) else error
+            _log.warning("cannot record what happened to %s yet: %s", inline(key), why, exc_info=unexpected)
+        self._failures[key] = why

@@ -31,7 +31,7 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies
 from aileron_tui.gate.agent_registry import AgentRegistry
 from aileron_tui.gate.gate_request import GateRequest, PreviewState
-from aileron_tui.gate.gate_state import OUTBOX, GateState, log
+from aileron_tui.gate.gate_state import GateState, log
 from aileron_tui.gate.large_values import LARGE_BYTES, work_on
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.ordered_locks import OrderedLocks
@@ -208,7 +208,7 @@ class RuleHandler:
             not may_start
             or self._requests.is_outdated(request)
             or state.is_late(request)
-            or state.health.problem(OUTBOX)
+            or state.outbox_problem
             or self._agents.current().is_revoked(request.agent)
         ):
             return False

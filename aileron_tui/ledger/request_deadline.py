@@ -8,6 +8,7 @@ time, so no clock is read for it.
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from aileron_tui.core.deadline_extension import recorded_extension
 from aileron_tui.core.entry_chain import Entry
@@ -15,7 +16,12 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError, JsonObject
 from aileron_tui.core.times import moment, timestamp
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.boot_clock import BootClock
+from aileron_tui.files.boot_clock import OF_PROCESS, BootClock
+
+_RESTARTED_MACHINE: Final = "the machine was restarted since the request was made"
+_RESTARTED_GATE: Final = (
+    "the gate was restarted since the request was made, and this system does not say whether the machine was too"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +54,10 @@ class RequestDeadline:
         """Why the request can no longer be approved, or "" if it can."""
         if now >= self.expires:
             return f"it expired at {timestamp(self.expires)}"
-        if not self.boot or not clock.boot:
+        if not self.boot:
             return ""
         if self.boot != clock.boot:
-            return "the machine was restarted since the request was made"
+            return _RESTARTED_GATE if self.boot.startswith(OF_PROCESS) else _RESTARTED_MACHINE
         return "its time has run out, even though the clock was set back" if self.left(clock) <= 0 else ""
 
     def left(self, clock: BootClock) -> float:

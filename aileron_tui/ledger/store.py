@@ -290,6 +290,10 @@ class LedgerReplacement(Protocol):
 class ResultStore(Protocol):
     """Results that agents have not fetched yet. They survive a restart. Safe to use from several threads."""
 
+    @property
+    def problem(self) -> str:
+        """Why what is stored now would be lost, or "" if it would not."""
+
     def put(self, result: StoredResult, call: str, ended: str) -> None:
         """Stores a result. If the request already has one, the first is kept."""
 

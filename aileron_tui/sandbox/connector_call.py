@@ -21,6 +21,7 @@ from aileron_tui.sandbox.host_functions import HostFunctions
 from aileron_tui.sandbox.http_exchange import HttpExchange, Recording
 from aileron_tui.sandbox.network import SAFE_METHODS, UpstreamClient
 from aileron_tui.sandbox.network_grant import NetworkGrant, Url
+from aileron_tui.sandbox.sent_changes import SentChanges
 from aileron_tui.sandbox.upstream_retries import UpstreamRetries
 from aileron_tui.sandbox.wasi import GuestStream
 
@@ -55,7 +56,8 @@ class CallLimits:
 class Invocation:
     """An op with its arguments and its limits; `methods=None` allows every HTTP method.
 
-    `idempotent` means that the manifest says that the op may be repeated. `account` is the one that it uses.
+    `idempotent` means that the manifest says that the op may be repeated. `gated` means that somebody approved it, so
+    it changes something. `account` is the one that it uses.
     """
 
     op: str
@@ -64,7 +66,13 @@ class Invocation:
     methods: frozenset[str] | None
     limits: CallLimits
     idempotent: bool = False
+    gated: bool = False
     account: str = ""
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether the op may only read."""
+        return self.methods is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +92,7 @@ class Surroundings:
 class CallResult:
     """The result of a call: an output (which may be null) or a failure, plus the log and stderr.
 
-    `changed` means that the call sent something that may have taken effect. `retried` says how often requests were
-    repeated and why, "" if none was.
+    `retried` says how often requests were repeated and why, "" if none was.
     """
 
     output: Json = None
@@ -93,7 +100,6 @@ class CallResult:
     log: tuple[str, ...] = ()
     stderr: str = ""
     seconds: float = 0.0
-    changed: bool = False
     retried: str = ""
 
 
@@ -117,6 +123,7 @@ def invoke(
     deadline = started_at + invocation.seconds
     limits = invocation.limits
     masks = SecretMasks()
+    changes = SentChanges(idempotent=invocation.idempotent, gets_count=invocation.gated)
     exchange = HttpExchange(
         surroundings.client,
         NetworkGrant(connector.hosts),
@@ -125,7 +132,8 @@ def invoke(
         deadline,
         limits.request,
         limits.response,
-        UpstreamRetries(deadline, idempotent=invocation.idempotent),
+        changes,
+        UpstreamRetries(deadline, changes),
         surroundings.test_servers,
         surroundings.recording,
     )
@@ -134,15 +142,17 @@ def invoke(
     stdin = canonical({"args": invocation.args, "op": invocation.op})
     end = _run(loaded, stdin, host, limits.memory)
     result = _read_result(end, host, stdout, stderr, invocation)
-    changed, retried = bool(exchange.changes), exchange.retries.words
-    failure = result.failure.after_retries(retried) if result.failure else None
+    failure, retried = result.failure, exchange.retries.words
+    if failure or not invocation.is_preview:
+        failure = changes.judged(failure)
+    failure = failure.after_retries(retried) if failure else None
     return replace(
         result,
-        failure=_mask_failure(failure, masks).after_sending(changed) if failure else None,
+        output=None if failure else result.output,
+        failure=_mask_failure(failure, masks) if failure else None,
         log=tuple(map(masks.mask_text, host.log_lines)),
         stderr=masks.mask_text(stderr.data.decode("utf-8", "replace")),
         seconds=time.monotonic() - started_at,
-        changed=changed,
         retried=retried,
     )
 

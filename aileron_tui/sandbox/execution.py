@@ -87,7 +87,8 @@ def _run_step(connectors: LoadedConnectors, call: ResolvedCall, step: ResolvedSt
     except CallRefused as refused:
         return CallResult(failure=refused.failure)
     idempotent = any(declared.id == step.id and declared.idempotent is True for declared in call.action.execute)
-    return connectors.call(loaded, OpCall(step.op, step.inputs, step.connector.account, idempotent), preview=False)
+    op = OpCall(step.op, step.inputs, step.connector.account, idempotent, call.action.gated)
+    return connectors.call(loaded, op, preview=False)
 
 
 def _undeclared_op(step: ResolvedStep) -> Failure:

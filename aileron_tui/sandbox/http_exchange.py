@@ -110,10 +110,10 @@ class HttpExchange:
     deadline: float
     max_request_size: int
     max_response_size: int
+    changes: SentChanges
     retries: UpstreamRetries
     test_servers: Mapping[str, Url] = field(default_factory=dict)
     recording: Recording | None = None
-    changes: SentChanges = field(default_factory=SentChanges)
 
     def send(self, guest_request: GuestRequest) -> UpstreamResponse:
         """Sends a request and returns the final response with secrets masked; raises CallRefused."""
@@ -125,7 +125,12 @@ class HttpExchange:
             _checked_headers(guest_request),
             self._checked_body(guest_request),
         )
-        credential = guest_request.credential
+        with self.changes.sending(request) as responses:
+            responses.append(self._followed(request, guest_request.credential))
+        return responses[0]
+
+    def _followed(self, request: UpstreamRequest, credential: str) -> UpstreamResponse:
+        """The response to a request, after redirects."""
         for _ in range(_MAX_REDIRECTS + 1):
             response = self._answer(request, credential)
             # A request that was answered 401 changed nothing, so it can be sent again.
@@ -162,16 +167,18 @@ class HttpExchange:
 
     def _sent(self, request: UpstreamRequest, credential: str) -> UpstreamResponse:
         routed = replace(request, test_server=self.test_servers.get(request.url.host_port))
+        counts = self.changes.counts(request)
         response = self.client.send(
             _with_framing_headers(
                 self.injector.inject(_with_host_header(routed), credential) if credential else _with_host_header(routed)
             ),
             deadline=self.deadline,
             limit=self.max_response_size,
-            on_write=self.changes.written if request.may_modify else None,
+            once=counts,
+            on_write=self.changes.written if counts else None,
         )
-        if request.may_modify:
-            self.changes.answered(response.status)
+        if counts:
+            self.changes.answered(request, response.status)
         return response
 
     def _masked(self, request: UpstreamRequest) -> UpstreamRequest:

@@ -68,12 +68,16 @@ class SandboxSettings:
 
 @dataclass(frozen=True, slots=True)
 class OpCall:
-    """An op with its inputs and the account that it uses. `idempotent` means that it may be repeated."""
+    """An op with its inputs and the account that it uses.
+
+    `idempotent` means that it may be repeated, `gated` that somebody approved it.
+    """
 
     op: str
     inputs: JsonObject
     account: str = ""
     idempotent: bool = False
+    gated: bool = False
 
 
 class LoadedConnectors:
@@ -188,7 +192,8 @@ class LoadedConnectors:
         limits = self._settings.limits_of(connector.name)
         seconds = limits.preview_seconds if preview else limits.execute_seconds
         methods = limits.preview_methods if preview else None
-        invocation = Invocation(op.op, op.inputs, seconds, methods, limits, op.idempotent or preview, op.account)
+        repeatable = op.idempotent or preview
+        invocation = Invocation(op.op, op.inputs, seconds, methods, limits, repeatable, op.gated, op.account)
         test_servers = self._settings.test_servers.get(connector.name, {})
         if wrong := NetworkGrant(connector.hosts).not_granted(test_servers):
             return CallResult(failure=_wrong_test_server(connector.name, wrong[0], connector.hosts or frozenset()))

@@ -54,7 +54,7 @@ class UpstreamResponse:
 class UpstreamClient:
     """Sends one request at a time per thread, over pooled connections shared by all calls.
 
-    A request that may change something always gets a new connection: the peer may have closed a pooled one in the
+    A request that must not be sent twice always gets a new connection: the peer may have closed a pooled one in the
     meantime, and then it would be unknown whether the request arrived.
     """
 
@@ -79,17 +79,25 @@ class UpstreamClient:
         self._pools: dict[tuple[str, bool], ConnectionPool] = {}
 
     def send(
-        self, request: UpstreamRequest, *, deadline: float, limit: int, on_write: Callable[[], None] | None = None
+        self,
+        request: UpstreamRequest,
+        *,
+        deadline: float,
+        limit: int,
+        once: bool = False,
+        on_write: Callable[[], None] | None = None,
     ) -> UpstreamResponse:
         """Sends a request and returns the complete response; raises CallRefused.
 
+        With `once`, not even a request that only reads is sent a second time.
         `on_write` is called before the first byte is written; if it was not called, nothing was sent.
         """
         request_deadline.at, request_deadline.on_write = deadline, on_write
+        once = once or request.may_modify
         try:
-            return self._send(request, request.may_modify, limit)
+            return self._send(request, once, limit)
         except httpcore.RemoteProtocolError as error:
-            if not request.may_modify and "disconnected without" in str(error):
+            if not once and "disconnected without" in str(error):
                 return self._retry(request, limit)
             raise CallRefused(self._network_failure(request, error)) from None
         except _NETWORK_ERRORS as error:

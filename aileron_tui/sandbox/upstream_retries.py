@@ -1,7 +1,7 @@
 """Repeats a request that the service asked to send again later: 429 or 503 with Retry-After.
 
-Only a request that cannot change anything is repeated, or one of an op that its manifest declares idempotent; at most
-twice, and only if the time of the call allows it.
+A request is repeated only if nothing can happen twice (`sent_changes`), at most twice, and only if the time of the call
+allows it.
 """
 
 import time
@@ -12,6 +12,7 @@ from typing import Final
 
 from aileron_tui.core.times import utc_now
 from aileron_tui.sandbox.network import UpstreamRequest, UpstreamResponse
+from aileron_tui.sandbox.sent_changes import SentChanges
 
 _RETRY_STATUSES: Final = frozenset({429, 503})
 _MOST_REPEATS: Final = 2
@@ -22,9 +23,9 @@ _TIMES: Final = {1: "once", 2: "twice"}
 class UpstreamRetries:
     """The repeats of one call, and what is said about them."""
 
-    def __init__(self, deadline: float, *, idempotent: bool = False) -> None:
+    def __init__(self, deadline: float, changes: SentChanges) -> None:
         self._deadline = deadline
-        self._idempotent = idempotent
+        self._changes = changes
         self._hosts: dict[str, None] = {}
         self._count = 0
         self._seconds = 0.0
@@ -32,9 +33,9 @@ class UpstreamRetries:
     def send(self, request: UpstreamRequest, send: Callable[[], UpstreamResponse]) -> UpstreamResponse:
         """Sends a request, and again if it may be repeated and the service asks for that."""
         response = send()
-        if request.may_modify and not self._idempotent:
-            return response
         for _ in range(_MOST_REPEATS):
+            if not self._changes.may_repeat(request, response.status):
+                break
             seconds = wait_asked_for(response)
             if seconds is None or seconds >= self._deadline - time.monotonic():
                 break

@@ -31,8 +31,8 @@ def set_the_clock_forward(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("change", [sleep_over_the_end, sleep_and_set_the_clock_back, set_the_clock_forward])
-def test_an_approval_after_the_deadline_runs_nothing(env: GateEnv, change: object) -> None:
-    machine = Machine()
+def test_an_approval_after_the_deadline_runs_nothing(env: GateEnv, change: object, boot: str) -> None:
+    machine = Machine(boot=boot)
 
     async def work() -> str:
         async with env.gate(**machine.options()) as gate:
@@ -49,9 +49,9 @@ def test_an_approval_after_the_deadline_runs_nothing(env: GateEnv, change: objec
 
 
 def test_the_ledger_refuses_a_late_approval_even_if_the_gate_does_not_notice(
-    env: GateEnv, monkeypatch: pytest.MonkeyPatch
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch, boot: str
 ) -> None:
-    machine = Machine()
+    machine = Machine(boot=boot)
     monkeypatch.setattr(GateState, "is_late", lambda *_: False)
 
     async def work() -> None:
@@ -67,10 +67,10 @@ def test_the_ledger_refuses_a_late_approval_even_if_the_gate_does_not_notice(
     assert not env.service.sent
 
 
-def test_a_request_expires_by_itself_after_a_sleep(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_expires_by_itself_after_a_sleep(env: GateEnv, monkeypatch: pytest.MonkeyPatch, boot: str) -> None:
     """The timers of the event loop stop while the machine sleeps."""
     monkeypatch.setattr(gate_module, "_UPKEEP_SECONDS", 0.05)
-    machine = Machine()
+    machine = Machine(boot=boot)
 
     async def work() -> str:
         async with env.gate(**machine.options()) as gate:
@@ -91,8 +91,8 @@ async def leave_waiting(gate: Gate) -> str:
 
 
 @pytest.mark.parametrize("case", ["restarted machine", "late by the clock", "late by the other clock"])
-def test_what_waited_too_long_has_expired_after_a_restart(env: GateEnv, case: str) -> None:
-    machine = Machine()
+def test_what_waited_too_long_has_expired_after_a_restart(env: GateEnv, case: str, boot: str) -> None:
+    machine = Machine(boot=boot)
 
     async def first() -> str:
         async with env.gate(**machine.options()) as gate:

@@ -231,8 +231,10 @@ def set_the_clock_forward(machine: Machine) -> None:
 
 @pytest.mark.parametrize("then", ["approve", "extend"])
 @pytest.mark.parametrize("change", [sleep_over_the_end, sleep_and_set_the_clock_back, set_the_clock_forward])
-def test_nothing_counts_after_an_extended_deadline(env: GateEnv, change: Callable[[Machine], None], then: str) -> None:
-    machine = Machine()
+def test_nothing_counts_after_an_extended_deadline(
+    env: GateEnv, change: Callable[[Machine], None], then: str, boot: str
+) -> None:
+    machine = Machine(boot=boot)
 
     async def work() -> str:
         async with env.gate(**machine.options()) as gate:
@@ -251,9 +253,9 @@ def test_nothing_counts_after_an_extended_deadline(env: GateEnv, change: Callabl
 
 
 def test_the_ledger_refuses_a_late_extension_even_if_the_gate_does_not_notice(
-    env: GateEnv, monkeypatch: pytest.MonkeyPatch
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch, boot: str
 ) -> None:
-    machine = Machine()
+    machine = Machine(boot=boot)
     monkeypatch.setattr(GateState, "is_late", lambda *_: False)
 
     async def work() -> None:

@@ -334,8 +334,10 @@ def test_a_rule_whose_key_was_revoked_stops_at_once(env: GateEnv) -> None:
 
 @pytest.mark.parametrize("set_back", [False, True])
 @pytest.mark.parametrize("step", [timedelta(hours=1), timedelta(days=2)])
-def test_a_rule_ends_at_its_end_whatever_the_clock_does(env: GateEnv, step: timedelta, set_back: bool) -> None:
-    machine = Machine()
+def test_a_rule_ends_at_its_end_whatever_the_clock_does(
+    env: GateEnv, step: timedelta, set_back: bool, boot: str
+) -> None:
+    machine = Machine(boot=boot)
 
     async def work() -> None:
         async with env.gate(**machine.options()) as gate:

@@ -357,10 +357,10 @@ def test_a_fresh_preview_is_not_fetched_again(env: GateEnv) -> None:
     run_async(work())
 
 
-def test_a_preview_is_old_even_if_the_clock_was_set_back(env: GateEnv) -> None:
+def test_a_preview_is_old_even_if_the_clock_was_set_back(env: GateEnv, boot: str) -> None:
     """The wall clock says that no time has passed since the preview was fetched."""
     normal_risk(env)
-    machine = Machine()
+    machine = Machine(boot=boot)
 
     async def work() -> None:
         async with env.gate(**machine.options()) as gate:

@@ -7,7 +7,7 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.files.boot_clock import BootClock
+from aileron_tui.files.boot_clock import OF_PROCESS, BootClock
 from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.request_deadline import RequestDeadline
 from aileron_tui.ledger.sqlite.writer import SqliteLedger
@@ -18,9 +18,9 @@ from tests.ledger.scenes import Scene, check
 class FakeBoot:
     """A machine whose clock since its start, and whose start, a test can set."""
 
-    def __init__(self) -> None:
+    def __init__(self, boot: str = "boot-1") -> None:
         self.now = 1000.0
-        self.boot = "boot-1"
+        self.boot = boot
 
     @property
     def clock(self) -> BootClock:
@@ -48,12 +48,12 @@ def _advance_boot_and_set_wall_back(scene: Scene, boot: FakeBoot) -> None:
 
 @pytest.mark.parametrize("late", [_advance_wall, _advance_boot, _advance_boot_and_set_wall_back])
 def test_an_approval_after_the_deadline_is_refused_where_it_would_be_written(
-    scene: Scene, late: Callable[[Scene, FakeBoot], object]
+    scene: Scene, late: Callable[[Scene, FakeBoot], object], boot: str
 ) -> None:
-    boot = FakeBoot()
-    scene.reopen(boot.clock)
-    ask_until(scene.ledger, "act-1", 300, boot.clock, scene.clock.now)
-    late(scene, boot)
+    machine = FakeBoot(boot)
+    scene.reopen(machine.clock)
+    ask_until(scene.ledger, "act-1", 300, machine.clock, scene.clock.now)
+    late(scene, machine)
     with pytest.raises(DeadlinePassed, match="can no longer be approved"):
         scene.decide("act-1")
     scene.decide("act-1", Verdict.DENY)
@@ -72,13 +72,14 @@ def test_a_clock_that_is_set_back_after_a_later_entry_extends_no_deadline(scene:
         scene.decide("act-1")
 
 
-def test_nothing_that_waited_can_be_approved_after_the_machine_was_restarted(scene: Scene) -> None:
-    boot = FakeBoot()
-    scene.reopen(boot.clock)
-    ask_until(scene.ledger, "act-1", 300, boot.clock, scene.clock.now)
-    boot.boot, boot.now = "boot-2", 1.0
-    scene.reopen(boot.clock)
-    with pytest.raises(DeadlinePassed, match="the machine was restarted"):
+def test_nothing_that_waited_can_be_approved_after_the_machine_was_restarted(scene: Scene, boot: str) -> None:
+    machine = FakeBoot(boot)
+    scene.reopen(machine.clock)
+    ask_until(scene.ledger, "act-1", 300, machine.clock, scene.clock.now)
+    machine.boot, machine.now = "boot-2", 1.0
+    scene.reopen(machine.clock)
+    restarted = "the gate was restarted" if boot.startswith(OF_PROCESS) else "the machine was restarted"
+    with pytest.raises(DeadlinePassed, match=restarted):
         scene.decide("act-1")
 
 

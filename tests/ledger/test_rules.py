@@ -345,10 +345,10 @@ def test_setting_the_clock_back_does_not_extend_a_rule(scene: Scene) -> None:
         rule_answers(scene, request, seq)
 
 
-def test_the_clock_of_the_machine_ends_a_rule_too(scene: Scene) -> None:
+def test_the_clock_of_the_machine_ends_a_rule_too(scene: Scene, boot: str) -> None:
     uptime = 1000.0
-    clock = BootClock("boot-1", lambda: uptime)
-    record(scene, change_of(scene), deadline={"boot": "boot-1", "uptime_ms": 2_000_000})
+    clock = BootClock(boot, lambda: uptime)
+    record(scene, change_of(scene), deadline={"boot": boot, "uptime_ms": 2_000_000})
     known = rules_of(scene)[RULE.id]
     assert known.in_force(START, clock)
     uptime = 2000.0

@@ -1,7 +1,7 @@
 """Small connectors in the WebAssembly text format: well-behaved ones, and one for each fault."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import wasmtime
@@ -93,6 +93,13 @@ def http_guest(request: Mapping[str, object] | bytes, *, service: str = "Gmail")
         (call $print (i32.const 65536) (local.get $n)) (call $print {p5} {n5}) (return)))
       (call $print {p6} {n6}) (call $print (i32.const 65536) (local.get $n)) (call $print {p7} {n7})"""
     return guest(body, (request, denied, b')"}}', refused, b": ", b'"}}', b'{"output":', b"}"))
+
+
+def sending(requests: Sequence[Mapping[str, object]], end: bytes = b'{"output":{}}') -> bytes:
+    """Returns a guest that sends these requests one after another, whatever comes of each, and then prints `end`."""
+    texts = (*(json.dumps(request).encode() for request in requests), end)
+    calls = " ".join(f"(drop (call $request {{p{index}}} {{n{index}}}))" for index in range(len(requests)))
+    return guest(f"{calls} (call $print {{p{len(requests)}}} {{n{len(requests)}}})", texts)
 
 
 def numbers(*expressions: str, texts: tuple[bytes, ...] = ()) -> bytes:

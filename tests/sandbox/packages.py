@@ -64,6 +64,7 @@ class ActionOptions:
     steps: tuple[Step, ...] = (Step("send", NAME, "send_draft", False, {"draft_id": "${args.draft_id}"}),)
     capabilities: tuple[str, ...] = ("send_draft",)
     preview: bool = True
+    gated: bool = True
 
 
 def action(connector_package: ConnectorPackage, options: ActionOptions | None = None, pin: str = "") -> Action:
@@ -78,6 +79,6 @@ def action(connector_package: ConnectorPackage, options: ActionOptions | None = 
         "send a draft",
         (),
         options.steps,
-        Approval(True, None, directive if options.preview else None),
+        Approval(options.gated, None, directive if options.preview else None),
         "",
     )

@@ -12,7 +12,8 @@ from typing import Final
 
 from aileron_tui.core.jsontext import canonical, read_object
 from aileron_tui.files.private_files import private_folder, write_private
-from aileron_tui.ledger.errors import ResultsUnusable
+from aileron_tui.ledger.errors import LedgerReplaced, ResultsUnusable
+from aileron_tui.ledger.sqlite.file_identity import FileIdentity
 from aileron_tui.ledger.store import StoredResult
 
 _SCHEMA: Final = """
@@ -42,6 +43,7 @@ class SqliteResults:
         if not path.exists():
             write_private(path, b"")
         self._path = path
+        self._files: FileIdentity | None = None
         self._guard = threading.Lock()
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._let_shrink()
@@ -52,6 +54,16 @@ class SqliteResults:
         self._view = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._view.execute("PRAGMA query_only = ON")
         self._calls = self._undelivered_calls()
+        self._files = FileIdentity(path)
+
+    @property
+    def problem(self) -> str:
+        """Why results are lost that are stored now, because the file is not where it was; "" if it is."""
+        try:
+            self._check_files()
+        except ResultsUnusable as error:
+            return str(error)
+        return ""
 
     def put(self, result: StoredResult, call: str, ended: str) -> None:
         """Stores a result. If the request already has one, the first is kept."""
@@ -138,10 +150,23 @@ class SqliteResults:
 
     def _do(self, statement: str, *values: object) -> int:
         with self._guard:
+            self._check_files()
             try:
-                return self._db.execute(statement, values).rowcount
+                changed = self._db.execute(statement, values).rowcount
             except sqlite3.Error as error:
                 raise self._failed(error) from None
+            if self._files:
+                self._files.learn()
+            return changed
+
+    def _check_files(self) -> None:
+        if self._files is None:
+            return
+        try:
+            self._files.check()
+        except LedgerReplaced as error:
+            hint = "Move the file back, or restart the gate. Nothing can be approved before that."
+            raise ResultsUnusable("this is no longer the file of results that was opened", error.detail, hint) from None
 
     def _failed(self, error: sqlite3.Error) -> ResultsUnusable:
         hint = "Check that there is free disk space and that the file is yours."
