@@ -17,7 +17,7 @@ from aileron_tui.core.host_remarks import (
     Remark,
     about_capitals,
     about_host,
-    about_label,
+    about_name,
     ascii_like,
     idna,
     imitated,
@@ -155,7 +155,7 @@ def _other_remarks(text: str) -> Iterator[Remark]:
             continue
         seen.add((host, before_at))
         if before_at:
-            yield from about_label(before_at, f"{before_at}@{host}")
+            yield from about_name(before_at, f"{before_at}@{host}")
         # Without a top-level domain it may be the name of a file, which needs no note.
         is_host = labels(idna(host))[-1].lower() in top_level_domains() or PUNYCODE.search(host)
         yield from (remark for remark in about_host(host) if is_host or before_at or not remark.is_note)

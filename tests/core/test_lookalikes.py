@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from aileron_tui.core import lookalike_table, lookalikes
 from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_HOSTS, MAX_WARNINGS, known_names, remarks, warnings
+from aileron_tui.core.ordinary_names import ordinary_letters
 from aileron_tui.core.skeletons import MAX_KNOWN, KnownNames, resembles
 from aileron_tui.core.visible_text import visible
 from tests.core.lookalike_attacks import HOSTS, OTHER_HOSTS, attacks
 from tests.hostile import HOSTILE
 
+NOT_BEFORE_THE_AT = {"right-to-left label", "user before the host"}
 ORDINARY = tomllib.loads((Path(__file__).parent / "ordinary_hosts.toml").read_text("utf-8"))
 
 
@@ -128,6 +130,11 @@ def test_ordinary_hosts_and_addresses_are_not_flagged(text: str) -> None:
     assert warnings(text) == ()
 
 
+def pairs_of_hosts(family: str) -> list[tuple[str, str]]:
+    """Hosts, each with an imitation of this family."""
+    return [(host, imitation) for host in HOSTS.split() for name, imitation in attacks(host) if name == family]
+
+
 def test_a_limit_that_is_reached_is_reported() -> None:
     many = " ".join(f"pаypal{number}.com" for number in range(50))
     assert len(warnings(many)) == MAX_WARNINGS + 1
@@ -211,6 +218,46 @@ def test_every_imitation_of_a_host_seen_before_is_flagged(family: str) -> None:
     known = KnownNames(f"billing@{host}" for host in OTHER_HOSTS.split())
     missed = [host for name, host in attacks(OTHER_HOSTS) if name == family and not warnings(f"info@{host}", known)]
     assert not missed
+
+
+@pytest.mark.parametrize("family", sorted({family for family, _ in attacks()} - NOT_BEFORE_THE_AT))
+def test_every_imitation_before_the_at_sign_is_flagged(family: str) -> None:
+    """A letter that a language uses is ordinary in a name, until the plain name was seen."""
+    pairs = [(host.partition("."), imitation) for host, imitation in pairs_of_hosts(family)]
+    known = known_names(f"{name}@corp.example" for (name, _, _), _ in pairs)
+    for (name, _, rest), imitation in pairs:
+        before_at = unicodedata.normalize("NFC", imitation.removesuffix(f".{rest}"))
+        is_ordinary = all(letter.isascii() or letter in ordinary_letters() for letter in before_at)
+        assert warnings(f"{before_at}@corp.example", known if is_ordinary else None), (name, imitation)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\U0001d5bann@corp.example", "\U0001d5ba=U+1D5BA"),
+        ("\uff41nn@corp.example", "\uff41=U+FF41"),
+        ("a.\U0001d7ce@corp.example", "\U0001d7ce=U+1D7CE"),
+        ("mu\U0001d5baller.j\u00f6rg@corp.example", "\U0001d5ba=U+1D5BA"),
+    ],
+)
+def test_letters_of_other_alphabets_before_the_at_sign_are_named(text: str, expected: str) -> None:
+    plain = unicodedata.normalize("NFKC", text)
+    assert warnings(text) == (f'"{text}" looks like "{plain}", but has other letters: {expected}',)
+
+
+def test_a_name_before_the_at_sign_hides_no_character() -> None:
+    assert warnings("an\u00adn@corp.example") == (
+        '"an⟨U+00AD⟩n@corp.example" contains characters that are easily overlooked: ⟨U+00AD⟩=U+00AD',
+    )
+
+
+def test_a_full_width_letter_in_a_host_that_is_not_plain_ascii_is_flagged() -> None:
+    assert warnings("info@\uff43orp.m\u00fcnchen.de") == ('"\uff43orp.münchen.de" is really corp.münchen.de',)
+
+
+@pytest.mark.parametrize("name", ["Սևակ", "ชำนาญ", "ຄຳໜ້າ", "ㅎㅎ김", "क़मर", "שָׁלוֹם", "محمد", "さくら", "ガール", "ㄅㄆ"])
+def test_letters_that_are_ordinary_before_the_at_sign(name: str) -> None:
+    assert warnings(f"{unicodedata.normalize('NFC', name)}@corp.example") == ()
 
 
 @pytest.mark.parametrize(
