@@ -33,15 +33,19 @@ def skeleton(name: str) -> str:
     return _short_skeleton(name) if len(name) <= _LONGEST_KEPT else _skeleton(name)
 
 
+def plain_letters(name: str) -> str:
+    """The name with the ASCII letters that its letters look like, where there are such."""
+    bases = _bases()
+    return "".join(
+        letter if letter.isascii() else bases.get(letter) or bases.get(letter.lower(), letter)
+        for letter in unicodedata.normalize("NFKD", name)
+        if unicodedata.category(letter) not in ("Mn", "Me", "Cf")
+    )
+
+
 def _skeleton(name: str) -> str:
     if not name.isascii():
-        bases = _bases()
-        name = unicodedata.normalize("NFKD", name)
-        name = "".join(
-            letter if letter.isascii() else bases.get(letter) or bases.get(letter.lower(), letter)
-            for letter in name
-            if unicodedata.category(letter) not in ("Mn", "Me", "Cf")
-        )
+        name = plain_letters(name)
     name = name.translate(_ASCII_SHAPES).lower()
     for pair, single in _PAIRS:
         name = name.replace(pair, single)
