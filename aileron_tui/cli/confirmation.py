@@ -42,9 +42,10 @@ def confirm(
 ) -> None:
     """Asks whether to approve the prompt that was `shown`, line by line. `digest_given`: the user gave its digest.
 
-    The question says if there are warnings or more lines than the window shows. High risk is confirmed as
-    `[policy] high_risk` says; for "key", the caller asks for the touch afterwards. Nothing can be asked without a
-    terminal, so there high risk is refused if it needs more than a yes.
+    A prompt with warnings is refused unless the window shows all of it at once. The question says if there are
+    warnings, or more lines than the window shows. High risk is confirmed as `[policy] high_risk` says; for "key", the
+    caller asks for the touch afterwards. Nothing can be asked without a terminal, so there high risk is refused if it
+    needs more than a yes.
     """
     high = request.prompt.risk.level is RiskLevel.HIGH
     if not _has_terminal():
@@ -52,7 +53,14 @@ def confirm(
             detail = f'high_risk is "{policy.high_risk}", and this process has no terminal'
             raise NotDecided("approving high risk needs a terminal", detail)
         return
-    notice = _notice(request, shown)
+    warnings = count_warnings(request.prompt) + len(request.cautions_at(utc_now()))
+    if warnings and not _fits(shown):
+        raise NotDecided(
+            "not approved: the prompt has warnings and does not fit in this window",
+            f"{_warning_words(warnings)} in {len(shown):,} lines",
+            "Answer it with `aileron-tui prompt`, which shows it page by page, in the console, or in a taller window.",
+        )
+    notice = _notice(warnings, shown)
     if digest_given and not high and not notice:
         return
     if notice:
@@ -83,15 +91,23 @@ def confirm_change(question: str, refusal: str) -> None:
         raise NotDecided(refusal)
 
 
-def _notice(request: Request, shown: Sequence[str]) -> str:
+def _notice(warnings: int, shown: Sequence[str]) -> str:
     """What the operator may not have seen of the prompt; "" if there is no warning and it fits the window."""
-    warnings = count_warnings(request.prompt) + len(request.cautions_at(utc_now()))
     notices = []
     if warnings:
-        notices.append(f"The prompt has {warnings} warning{'' if warnings == 1 else 's'}.")
-    if (height := _window_height()) and len(shown) + _QUESTION_LINES > height:
+        notices.append(f"The prompt has {_warning_words(warnings)}.")
+    if not _fits(shown) and _window_height():
         notices.append(f"The prompt has {len(shown):,} lines, more than the window shows: scroll up to read all of it.")
     return " ".join(notices)
+
+
+def _warning_words(count: int) -> str:
+    return f"{count} warning{'' if count == 1 else 's'}"
+
+
+def _fits(shown: Sequence[str]) -> bool:
+    """Whether the window shows all of the prompt above the question; False if its height is unknown."""
+    return len(shown) + _QUESTION_LINES <= _window_height()
 
 
 def _window_height() -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort, Dialogs
     from aileron_tui.core.decision import Statement
     from aileron_tui.core.request import Request
+    from aileron_tui.core.skeletons import KnownNames
     from aileron_tui.surface.security_key_touch import Touched
 
 _ANSWERS: Final = "answers"
@@ -66,6 +67,13 @@ class AnswerFlow:
         self._hasty: tuple[str, HastyReading] | None = None
         self._equal = EqualApprovals()
         self._answered_rows = AnsweredRows()
+
+    @cached_property
+    def seen(self) -> "KnownNames":
+        """The hosts and addresses that this console has shown, and those of requests approved here."""
+        from aileron_tui.core.skeletons import KnownNames  # noqa: PLC0415  # not needed for the first frame
+
+        return KnownNames()
 
     @property
     def shown(self) -> "Request | None":
@@ -287,10 +295,14 @@ class AnswerFlow:
 
     def _deliver(self, answers: list[Answer], delivered: Callable[[Delivery], None]) -> None:
         """In a thread: sends answers to their source, one after the other."""
+        approved: list[Request] = []
         for answer in answers:
             source = self._port.source(answer.request.source)
             delivery = deliver(source, answer) if source else Delivery(answer, False, _not_connected(answer.request))
             self._port.report(delivered, delivery)
+            approved += [answer.request] if delivery.taken and answer.verdict is Verdict.APPROVE else []
+        for request in approved:
+            self._port.report(partial(self.seen.remember, approved=True), _names_to_remember(request))
 
     def _delivered(self, delivery: Delivery) -> None:
         """Shows on the request what really happened to its answer."""
@@ -432,7 +444,7 @@ class AnswerFlow:
 
     def batch(self, verdict: Verdict) -> None:
         """Opens the sheet of marked requests, without those that are already being answered."""
-        checks = BatchChecks(self._batch_problem, self._board.was_read, hidden_marked(self._board))
+        checks = BatchChecks(self._batch_problem, self._board.was_read, self.seen, hidden_marked(self._board))
         self._dialogs.review_batch(ready_marked(self._board), verdict, checks, self._send_batch)
 
     def _batch_problem(self, request: "Request") -> str:
@@ -465,6 +477,13 @@ class AnswerFlow:
             self._port.show_message(*summarize(deliveries))
             self._board.marked -= {one.answer.request.key for one in deliveries}
             self._port.redraw()
+
+
+def _names_to_remember(request: "Request") -> list[str]:
+    from aileron_tui.core.lookalikes import names_to_remember  # noqa: PLC0415  # not needed for the first frame
+    from aileron_tui.core.prompt import shown_values  # noqa: PLC0415
+
+    return names_to_remember(shown_values(request.prompt))
 
 
 def _connectors(answer: Answer) -> frozenset[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from aileron_tui.core.decision import Verdict
     from aileron_tui.core.jsontext import JsonObject
     from aileron_tui.core.request import Request
+    from aileron_tui.core.skeletons import KnownNames
     from aileron_tui.runtime.source_events import SourceEvent
     from aileron_tui.signing.envelope import Signable
     from aileron_tui.surface.agent_notices import AgentNotices
@@ -125,6 +126,8 @@ class BatchChecks:
     problem: "Callable[[Request], str]"
     """Why it cannot be answered now, "" if it can."""
     was_read: "Callable[[Request], bool]"
+    seen: "KnownNames"
+    """The hosts and addresses that this console has shown, and those of requests approved here."""
     hidden: int = 0
 
 

@@ -61,7 +61,8 @@ def _is_header(entry: JsonObject) -> bool:
 def count_others(value: Json, shown: Iterable[Location]) -> int:
     """Counts the values that are neither at one of the shown places nor inside one.
 
-    A header in a list counts as one value. Null and empty arrays and objects count as none.
+    A header in a list counts as one value. So do null and an empty array or object below a key or in a list, because
+    the key may be what matters: `{"permissions": {"mallory@evil.example": {}}}`. An empty answer counts as none.
     """
     covered = set(shown)
     stack: list[Match] = [Match((), value)]
@@ -72,13 +73,13 @@ def count_others(value: Json, shown: Iterable[Location]) -> int:
             continue
         node = match.value
         if isinstance(node, dict) and _is_in_list(match.location) and _is_header(node):
-            count += any((*match.location, key) not in covered for key, item in node.items() if item is not None)
-        elif isinstance(node, dict):
+            count += any((*match.location, key) not in covered for key in node)
+        elif isinstance(node, dict) and node:
             stack.extend(Match((*match.location, key), item) for key, item in node.items())
-        elif isinstance(node, list):
+        elif isinstance(node, list) and node:
             stack.extend(Match((*match.location, index), item) for index, item in enumerate(node))
-        elif node is not None:
-            count += 1
+        else:
+            count += bool(match.location) or node not in (None, {}, [])
     return count
 
 

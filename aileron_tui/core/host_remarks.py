@@ -33,6 +33,10 @@ _ALLOWED: Final = frozenset("·͵׳״・\u200c\u200d゠〆〇\u2044")
 # Scripts whose letters may need an invisible joiner or non-joiner.
 _NO_JOINERS: Final = frozenset({"Latin", "Cyrillic", "Greek", "Armenian", "Georgian", "Cherokee", "Hebrew", "Han", ""})
 _NO_MARKS: Final = frozenset({"Latin", "Cyrillic", "Greek", "Armenian", "Cherokee"})
+# Ordinary letters that NFKC replaces: Armenian, Thai, Lao, and Korean letters by themselves.
+_NOT_COMPATIBILITY: Final = frozenset("\u0587\u0e33\u0eb3\u0edc\u0edd") | frozenset(
+    map(chr, (*range(0x3131, 0x3164), *range(0x3165, 0x318F)))
+)
 _TOGETHER: Final = (
     frozenset({"Latin", "Han", "Hiragana", "Katakana"}),
     frozenset({"Latin", "Han", "Bopomofo"}),
@@ -55,7 +59,7 @@ def about_host(host: str) -> Iterator[Remark]:
         yield Remark(f'"{quoted(host)}" contains a character that looks like a slash')
         return
     plain = idna(host)
-    if plain.isascii() and not host.isascii():
+    if not host.isascii() and (plain.isascii() or any(map(_stands_for_ascii, host))):
         yield Remark(f'"{quoted(host)}" is really {quoted(plain)}')
     names = labels(plain)
     decoded = [_decoded(name) for name in names]
@@ -73,6 +77,24 @@ def about_host(host: str) -> Iterator[Remark]:
     yield from found
     if not found and (name := imitated(real)):
         yield Remark(f'"{quoted(real)}" looks like "{name}", but is not')
+
+
+def about_name(name: str, address: str) -> Iterator[Remark]:
+    """Remarks about the name before the @ of an address.
+
+    Nothing normalises it as it does a host, so a letter that stands for another one makes it another address.
+    """
+    if _SLASH.search(name):
+        yield Remark(f'"{quoted(address)}" contains a character that looks like a slash')
+        return
+    name = unicodedata.normalize("NFC", name)
+    odd = [letter for letter in name if idna(letter) != letter and letter not in _NOT_COMPATIBILITY]
+    if all(idna(letter) for letter in odd) and odd:
+        yield Remark(f'"{quoted(address)}" looks like "{quoted(idna(address))}", but has other letters: {_listed(odd)}')
+    elif odd:
+        yield Remark(f'"{quoted(address)}" contains characters that are easily overlooked: {_listed(odd)}')
+    else:
+        yield from about_label(name, address)
 
 
 def about_label(label: str, whole: str, top_level: str = "") -> Iterator[Remark]:
@@ -206,6 +228,11 @@ def _punycode(label: str) -> str:
 def idna(name: str) -> str:
     """Normalises a name as IDNA does: replaces compatibility forms, unifies dots, drops ignored characters."""
     return unicodedata.normalize("NFKC", name.translate(_IDNA))
+
+
+def _stands_for_ascii(letter: str) -> bool:
+    plain = "" if letter.isascii() or not letter.isalpha() else idna(letter)
+    return plain.isascii() and plain.isalnum()
 
 
 def labels(host: str) -> list[str]:

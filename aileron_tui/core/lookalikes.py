@@ -8,6 +8,7 @@ with Japanese, Korean or Chinese. Everything that a remark quotes has been made 
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Final
 from urllib.parse import unquote
 
@@ -17,7 +18,7 @@ from aileron_tui.core.host_remarks import (
     Remark,
     about_capitals,
     about_host,
-    about_label,
+    about_name,
     ascii_like,
     idna,
     imitated,
@@ -26,7 +27,7 @@ from aileron_tui.core.host_remarks import (
     top_level_domains,
 )
 from aileron_tui.core.html_references import html_note
-from aileron_tui.core.skeletons import KnownNames
+from aileron_tui.core.skeletons import MAX_REMEMBERED, KnownNames
 from aileron_tui.core.values import dataclass
 
 # Limits. A warning is added when one is reached.
@@ -35,6 +36,9 @@ MAX_HOSTS = 500
 MAX_ASCII_HOSTS = 20_000
 MAX_WARNINGS = 8
 _LONGEST_KEPT = 320
+_LONGEST_REMEMBERED = 16 * 1024
+_MAX_PARENTS = 5
+_HOST_END = f"{DOTS}-"
 _TOO_MANY = f"only the first {MAX_HOSTS} hosts and addresses were checked for look-alikes"
 _MORE = "there are more warnings of this kind"
 
@@ -73,7 +77,7 @@ def warnings(text: str, known: KnownNames | None = None) -> tuple[str, ...]:
 def remarks(text: str, known: KnownNames | None = None) -> Remarks:
     """Remarks about the hosts and addresses in a value, and a note if it is HTML-escaped.
 
-    `known` has the hosts and addresses that were seen before.
+    `known` has the hosts and addresses that were seen.
     """
     escaped = html_note(text[:MAX_CHARACTERS])
     if _names_nothing(text):
@@ -97,24 +101,54 @@ def _names_nothing(text: str) -> bool:
     return len(text) <= MAX_CHARACTERS and text.isascii() and not ("." in text or "@" in text or ":" in text)
 
 
-def addresses(text: str) -> Iterator[str]:
-    """The mail addresses in a value, at most `MAX_HOSTS`."""
+def _addresses(text: str) -> Iterator[str]:
+    """The mail addresses in a value."""
+    return (f"{address[1]}@{address[2].rstrip(_HOST_END)}" for address in _ADDRESS.finditer(text))
+
+
+def _url_hosts(text: str) -> Iterator[str]:
+    """The hosts of the URLs in a value, as programs read them."""
+    return (idna(unquote(_url_host(url), errors="replace")).rstrip(_HOST_END) for url in _URL.finditer(text))
+
+
+def names_in(text: str) -> Iterator[str]:
+    """The mail addresses and the hosts of addresses and URLs in a value, of at most `MAX_HOSTS` each.
+
+    Those that cause a warning are left out: nothing is compared with an imitation. So are hosts without an address or a
+    URL, because names of files look like them.
+    """
     if _names_nothing(text):
         return
-    for number, address in enumerate(_ADDRESS.finditer(text[:MAX_CHARACTERS])):
-        if number == MAX_HOSTS:
-            return
-        yield f"{address[1]}@{address[2].rstrip(DOTS + '-')}"
+    text = text[:MAX_CHARACTERS]
+    for address in islice(_addresses(text), MAX_HOSTS):
+        if not warnings(address):
+            yield address
+            yield from _with_parents(address.rpartition("@")[2])
+    for host in islice(_url_hosts(text), MAX_HOSTS):
+        if not warnings(f"https://{host}"):
+            yield from _with_parents(host)
 
 
-def ordinary_addresses(text: str) -> Iterator[str]:
-    """The mail addresses in a value that cause no warning; others are not compared with an imitation."""
-    return (address for address in addresses(text) if not warnings(address))
+def names_to_remember(texts: Iterable[str]) -> list[str]:
+    """The first names in the values of one prompt, of long values only from the beginning."""
+    found: dict[str, None] = {}
+    for name in (name for text in texts for name in names_in(text[:_LONGEST_REMEMBERED])):
+        found[name] = None
+        if len(found) == MAX_REMEMBERED:
+            break
+    return list(found)
 
 
-def known_names(texts: Iterable[str]) -> KnownNames:
-    """The mail addresses in several values."""
-    return KnownNames(address for text in texts for address in ordinary_addresses(text))
+def known_names(texts: Iterable[str], before: KnownNames | None = None) -> KnownNames:
+    """The names in several values that are shown together, and those seen `before`."""
+    return KnownNames((name for text in texts for name in names_in(text)), before)
+
+
+def _with_parents(host: str) -> Iterator[str]:
+    """A host and the domains that it belongs to: `mail.corp.example`, `corp.example`."""
+    names = labels(host)
+    first = max(len(names) - _MAX_PARENTS, 0)
+    yield from dict.fromkeys((host, *(".".join(names[start:]) for start in range(first, len(names) - 1))))
 
 
 def _remarks(text: str, known: KnownNames | None) -> Iterator[Remark]:
@@ -155,7 +189,7 @@ def _other_remarks(text: str) -> Iterator[Remark]:
             continue
         seen.add((host, before_at))
         if before_at:
-            yield from about_label(before_at, f"{before_at}@{host}")
+            yield from about_name(before_at, f"{before_at}@{host}")
         # Without a top-level domain it may be the name of a file, which needs no note.
         is_host = labels(idna(host))[-1].lower() in top_level_domains() or PUNYCODE.search(host)
         yield from (remark for remark in about_host(host) if is_host or before_at or not remark.is_note)
@@ -182,14 +216,32 @@ def _ascii_hosts(text: str) -> Iterator[Remark]:
 
 
 def _resembling(text: str, known: KnownNames) -> Iterator[Remark]:
-    """Warnings about addresses that are close to a known one."""
-    for number, address in enumerate(addresses(text), start=1):
+    """Warnings about addresses and hosts that are close to a known one."""
+    for number, address in enumerate(_addresses(text)):
         if number == MAX_HOSTS:
             yield Remark(_TOO_MANY)
-        host = address.rpartition("@")[2]
-        if other := known.resembled_by(host) or known.resembled_by(address):
-            name = address if "@" in other else host
-            yield Remark(f'"{quoted(name)}" is easily mistaken for "{quoted(other)}", which was seen before')
+            break
+        yield from _about_resemblance((address, *_with_parents(address.rpartition("@")[2])), known)
+    hosts = chain(islice(_url_hosts(text), MAX_HOSTS), islice(_bare_hosts(text), MAX_ASCII_HOSTS))
+    for host in dict.fromkeys(hosts):
+        yield from _about_resemblance(_with_parents(host), known)
+
+
+def _about_resemblance(names: Iterable[str], known: KnownNames) -> Iterator[Remark]:
+    """A warning about the first of these names that is close to a known one."""
+    for name in names:
+        if other := known.resembled_by(name):
+            seen = "is in a request you approved" if known.is_approved(other) else "was also seen"
+            yield Remark(f'"{quoted(name)}" is easily mistaken for "{quoted(other)}", which {seen}')
+            return
+
+
+def _bare_hosts(text: str) -> Iterator[str]:
+    """What may be hosts in a text, other than those of addresses."""
+    for pattern in (_ASCII_HOST,) if text.isascii() else (_ASCII_HOST, _BARE):
+        for found in pattern.finditer(text):
+            if not text.endswith(("@", "\uff20"), 0, found.start()):
+                yield found[0].rstrip(_HOST_END)
 
 
 def _disguised_addresses(text: str) -> Iterator[str]:
@@ -230,13 +282,17 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
         if _needs_check(address[0]):
             yield address[2], address[1]
     for url in _URL.finditer(text):
-        host = re.split(r"[@\\]", url[1])[-1].partition(":")[0]
+        host = _url_host(url)
         if _needs_check(host):
             yield host, ""
     for bare in _BARE.finditer(text):
         host = _after_prose(bare[0])
         if _needs_check(host) and _is_host(idna(host)):
             yield host, ""
+
+
+def _url_host(url: re.Match[str]) -> str:
+    return re.split(r"[@\\]", url[1])[-1].partition(":")[0]
 
 
 def _needs_check(name: str) -> bool:

@@ -162,7 +162,9 @@ class _Answer:
         if isinstance(content, list):
             in_json = {place[1] for place in places if place[:1] == ("content",) and place[2:3] == ("json",)}
             in_json -= {place[1] for place in places if place[:1] == ("content",) and place[2:] == ("text",)}
-            counted["content"] = [self._counted(index, block, index in in_json) for index, block in enumerate(content)]
+            blocks = [self._counted(index, block, index in in_json) for index, block in enumerate(content)]
+            counted["content"] = blocks
+            places += [("content", index) for index, block in enumerate(blocks) if block == {}]
         return count_others(counted, places)
 
     def _places(self, location: Location) -> Iterator[Location]:

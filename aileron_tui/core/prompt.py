@@ -347,10 +347,15 @@ def lines(
         yield from row_lines(steps, width, known)
 
 
+def shown_values(prompt: Prompt) -> Iterator[str]:
+    """The values of all its rows."""
+    fetched = (row for row in _fetched(prompt) if not row.missing)
+    return (row.value for row in (*prompt.inputs, *fetched, *step_rows(prompt.steps, prompt.args)))
+
+
 def count_warnings(prompt: Prompt) -> int:
     """How many warnings its rows have, and whether its preview is unavailable. `warnings` has those about the call."""
-    fetched = (row for row in _fetched(prompt) if not row.missing)
-    values = Counter([row.value for row in (*prompt.inputs, *fetched, *step_rows(prompt.steps, prompt.args))])
+    values = Counter(shown_values(prompt))
     known = known_names(values)
     found = sum(count * len(remarks(value, known).warnings) for value, count in values.items())
     return found + bool(prompt.preview and prompt.preview.unavailable)

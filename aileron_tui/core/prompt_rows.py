@@ -55,9 +55,10 @@ def preview_rows(preview: "PreviewDirective", answer: Json) -> tuple[tuple[Row, 
     rows: list[Row] = []
     shown: list[Location] = []
     for label, path in preview.render:
-        matches = [match for match in find(answer, path) if match.value is not None]
+        found = find(answer, path)
+        matches = [match for match in found if match.value is not None]
         multiline = label in preview.multiline
-        shown.extend(match.location for match in matches)
+        shown.extend(match.location for match in matches or found)
         if len(matches) > _MAX_REPEATED_ROWS:
             values = plain([match.value for match in matches])
             rows.append(Row(f"{label} ({len(matches):,} values)", values, multiline=True))

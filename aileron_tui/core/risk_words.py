@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from aileron_tui.core.values import dataclass
@@ -44,36 +45,47 @@ class RiskWord:
 _VERBS: Final = {
     Effect.REMOVES: """
         delete remove destroy drop wipe purge archive erase truncate clear clean cleanup discard expunge unlink rm del
-        uninstall trash prune evict detach nuke obliterate shred empty deprovision decommission""",
+        uninstall trash prune evict detach nuke obliterate shred empty deprovision decommission flush format forget
+        scrub dispose invalidate teardown takedown dismantle""",
     Effect.CHANGES: """
         modify update move rename merge correct rebuild edit change set patch put write overwrite replace alter
         amend adjust upsert mutate append prepend reset restore revert rollback undo recover rotate migrate convert
         configure enable disable activate deactivate lock unlock pin assign transition resolve reopen close complete
         fulfill fulfil receive accept reject decline rebase squash sync synchronize reindex reschedule resize rewrite
-        import install upgrade downgrade toggle mute unmute snooze attach mv chmod chown reconcile""",
+        import install upgrade downgrade toggle mute unmute snooze attach mv chmod chown reconcile commit swap switch
+        apply save persist override inject relocate repair backfill cherrypick""",
     Effect.SENDS: """
         send post publish push share submit forward reply respond upload broadcast announce notify invite tweet retweet
-        dispatch deliver release deploy expose comment react rsvp subscribe unsubscribe ship promote""",
+        dispatch deliver release deploy expose comment react rsvp subscribe unsubscribe ship promote export transmit
+        relay disclose distribute dial""",
     Effect.PAYS: """
         pay transfer refund charge buy purchase sell order book reserve withdraw deposit checkout bill donate wire
-        reimburse payout trade bid tip redeem settle invest lend borrow renew""",
+        reimburse payout trade bid tip redeem settle invest lend borrow renew remit disburse debit credit void liquidate
+        mint stake airdrop fund loan cashout compensate forfeit wager""",
     Effect.RUNS: """
         execute exec run invoke trigger start stop restart reboot shutdown terminate kill abort cancel suspend resume
-        pause halt launch schedule eval evaluate rerun retry replay scale provision spawn sudo""",
+        pause halt launch schedule eval evaluate rerun retry replay scale provision spawn sudo reload boot drain
+        failover rollout hibernate""",
     Effect.ALLOWS: """
         grant revoke approve authorize authorise deny permit ban unban block unblock allow disallow impersonate
-        sign enroll enrol elevate escalate delegate join leave kick expel follow unfollow trust""",
+        sign enroll enrol elevate escalate delegate join leave kick expel follow unfollow trust whitelist blacklist
+        allowlist blocklist denylist demote entitle waive ratify vote""",
 }
 _CREATING: Final = "create add insert draft new make generate compose copy duplicate clone prepare"
+# An export is not among them: it may send the data somewhere.
 _READING: Final = (
-    "get list search read find fetch describe count lookup show view browse check preview inspect download export "
+    "get list search read find fetch describe count lookup show view browse check preview inspect download "
     "retrieve head stat summarize summarise compare validate"
 )
-# Often nouns (`get_order`, `list_runs`), so that they do not count in a name that says that it reads.
+# These say what is done with what follows: `get_order`. The others may begin something else: `check_payment_release`.
+_ASKING_LIST: Final = "get list search read find fetch describe count lookup show view browse retrieve"
+_ASKING: Final = frozenset(_ASKING_LIST.split())
+# Often nouns (`get_order`, `list_runs`), so that one of them does not count behind a word that asks for it.
 _NOUN_LIST: Final = (
     "order book bill comment invite run trade tip bid release start schedule trigger reply block lock pin change trust "
     "scale wire empty complete clean clear import sync sign reserve deposit purchase follow tweet resume launch "
-    "install checkout trash permit set draft copy new clone duplicate"
+    "install checkout trash permit set draft copy new clone duplicate export commit format credit debit fund loan "
+    "stake swap switch save payout vote rollout"
 )
 _NOUNS: Final = frozenset(_NOUN_LIST.split())
 # Nouns that are verbs only where a name begins with them: `email_customer`, but not `draft_email`.
@@ -106,7 +118,7 @@ _PREFIXES: Final = ("un", "re", "bulk", "mass", "batch", "auto", "force", "hard"
 # Names of products and things that are not what their parts say.
 _PRODUCTS: Final = re.compile(
     r"(?:paypal|dropbox|sharepoint|dropdown|pushover|sendgrid|postman|postgres(?:ql)?|postcode"
-    r"|runtime|settings?)(?-i:(?![a-z]))",
+    r"|runtime|settings?|credit[-_. ]?cards?)(?-i:(?![a-z]))",
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -125,11 +137,25 @@ _EFFECTS: Final = {
 @lru_cache(maxsize=1024)
 def risk_word(name: str) -> RiskWord | None:
     """The word that says most about the risk of a name, or None if no word of it is known."""
+    if name.isascii():
+        return _risk_word(name)
+    from aileron_tui.core.skeletons import plain_letters  # noqa: PLC0415  # few names need it
+
+    found = _risk_word(plain_letters(name[:_MAX_NAME]))
+    # What only looks like a word may make a name riskier, and never harmless.
+    return found if found and found.effect.is_high else None
+
+
+def _risk_word(name: str) -> RiskWord | None:
     words = [word.lower() for word in _words(name)]
     known = [found for word in words if (found := _known(word))]
+    # Two words may be one: to `check_out` is a checkout.
+    pairs = (first + second for first, second in pairwise(words))
+    known += [found for pair in pairs if pair in _EFFECTS and (found := _known(pair))]
     reads = next((word for word in known if word.effect is Effect.READS), None)
-    # A noun does not count beside a word that reads, unless the name says that it does more.
-    counted = [word for word in known if word.is_verb or not reads or not _MORE.isdisjoint(words)]
+    counted = [word for word in known if word.effect is not Effect.READS]
+    if _MORE.isdisjoint(words) and _is_asked_for(counted, words):
+        counted = []
     creates = next((word for word in counted if word.effect is Effect.CREATES), None)
     for word in counted:
         if word.effect.is_high and (word.is_verb or not creates or word.effect in _COUNT_IF_CREATED):
@@ -137,6 +163,16 @@ def risk_word(name: str) -> RiskWord | None:
     if words and words[0] in _VERBS_IN_FRONT and not reads and not creates:
         return RiskWord(words[0], Effect.SENDS, is_verb=True)
     return creates or reads
+
+
+def _is_asked_for(counted: list[RiskWord], words: list[str]) -> bool:
+    """Whether the only word that counts is a noun of what the name asks for: `get_order`, `list_deleted_files`."""
+    nouns = {word.word for word in counted}
+    if len(nouns) != 1 or any(word.is_verb for word in counted):
+        return False
+    before = words[: words.index(noun)] if (noun := nouns.pop()) in words else words
+    # A plural is no command, so it may come first: `comments.list`.
+    return not _ASKING.isdisjoint(before) or (noun.endswith("s") and noun not in _EFFECTS and words[-1] in _ASKING)
 
 
 def _words(name: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.shell_risk import shell_warnings
 from aileron_tui.core.shell_rows import shell_rows
+from aileron_tui.core.skeletons import plain_letters
 from aileron_tui.core.tool_call import DoorClaims, FileFacts, NamedPath, ToolCall, ToolPrompt
 from aileron_tui.core.tool_definition import definition_prompt
 from aileron_tui.core.tool_kind import ArgRole, ToolKind, ToolUse
@@ -149,6 +150,11 @@ def _host_rows(urls: Sequence[str]) -> Iterator[Row]:
     return (Row("Host", host) for host in dict.fromkeys(url_facts(url).host for url in urls) if host)
 
 
+def _looking(name: str) -> str:
+    plain = plain_letters(name)
+    return f", which looks like {quoted_part(plain)}" if plain.isascii() else ""
+
+
 def _warnings(
     reading: ToolReading,
     changes: Sequence[FileChange],
@@ -156,6 +162,9 @@ def _warnings(
     own: Sequence[str],
 ) -> Iterator[str]:
     call, kind = reading.call, reading.kind
+    for what, name in (("tool", reading.name.tool), ("server", reading.name.server)):
+        if not name.isascii():
+            yield f"the name of the {what} is not plain ASCII: {quoted_part(name)}{_looking(name)}"
     if kind is None:
         if is_known_tool(call.tool) and not reading.name.server:
             yield _UNKNOWN_SHAPE

@@ -28,6 +28,7 @@ class Desk:
         self.daemon = daemon
         self.answers: list[str | Callable[[], str]] = []
         self.asked: list[str] = []
+        self.window_height = 200
         self._capsys = capsys
 
     def line(self, question: str) -> str:
@@ -69,6 +70,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         monkeypatch.setenv("HOME", str(daemon.home))
         monkeypatch.setattr("aileron_tui.cli.source_options.protect_process", lambda: None)
         monkeypatch.setattr(confirmation, "_has_terminal", lambda: True)
+        monkeypatch.setattr(confirmation, "_window_height", lambda: made.window_height)
         monkeypatch.setattr(confirmation, "ask_line", made.line)
         monkeypatch.setattr(confirmation, "ask_passphrase", made.passphrase)
         monkeypatch.setattr("aileron_tui.cli.source_options.ask_passphrase", made.passphrase)
@@ -177,6 +179,42 @@ def test_the_question_says_how_many_warnings_there_are(desk: Desk) -> None:
     warnings = [line for line in shown.splitlines() if line.startswith(("! ", "    ! "))]
     assert len(warnings) >= 3  # one more if the daemon has just started
     assert notice.startswith(f"{len(warnings)} warnings.")
+
+
+@pytest.mark.parametrize("window_height", [40, 0])
+def test_a_warning_above_the_window_is_not_approved(desk: Desk, window_height: int) -> None:
+    """A height of 0 is unknown."""
+    fields = [
+        {"label": "To", "value": "b\u043ess@example.com"},
+        *({"label": f"Row {n}", "value": "x"} for n in range(60)),
+    ]
+    id_ = desk.daemon.register(preview={"fields": fields})
+    for more in ((), ("--digest", _digest(desk, id_))):
+        desk.window_height = window_height
+        assert desk.run("approve", id_, *more) == FAILED
+        assert desk.asked == []
+        assert "the prompt has warnings and does not fit in this window" in desk.err
+        assert "aileron-tui prompt" in desk.err
+    assert desk.decided() == []
+    desk.window_height = 200
+    assert desk.run("approve", id_, answers=["y"]) == OK
+    assert desk.decided() == [(id_, True)]
+
+
+def test_a_long_prompt_with_a_warning_can_be_denied(desk: Desk) -> None:
+    fields = [
+        {"label": "To", "value": "b\u043ess@example.com"},
+        *({"label": f"Row {n}", "value": "x"} for n in range(60)),
+    ]
+    id_ = desk.daemon.register(preview={"fields": fields})
+    desk.window_height = 24
+    assert desk.run("deny", id_) == OK
+    assert desk.decided() == [(id_, False)]
+
+
+def _digest(desk: Desk, id_: str) -> str:
+    assert desk.run("show", id_) == OK
+    return next(line.split()[1] for line in desk.out.splitlines() if line.startswith("digest"))
 
 
 # What became of it

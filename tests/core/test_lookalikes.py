@@ -11,12 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aileron_tui.core import lookalike_table, lookalikes
-from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_HOSTS, MAX_WARNINGS, known_names, remarks, warnings
-from aileron_tui.core.skeletons import MAX_KNOWN, KnownNames, resembles
+from aileron_tui.core.lookalikes import (
+    MAX_CHARACTERS,
+    MAX_HOSTS,
+    MAX_WARNINGS,
+    known_names,
+    names_to_remember,
+    remarks,
+    warnings,
+)
+from aileron_tui.core.ordinary_names import ordinary_letters
+from aileron_tui.core.skeletons import MAX_KNOWN, MAX_REMEMBERED, KnownNames
 from aileron_tui.core.visible_text import visible
 from tests.core.lookalike_attacks import HOSTS, OTHER_HOSTS, attacks
 from tests.hostile import HOSTILE
 
+NOT_BEFORE_THE_AT = {"right-to-left label", "user before the host"}
 ORDINARY = tomllib.loads((Path(__file__).parent / "ordinary_hosts.toml").read_text("utf-8"))
 
 
@@ -128,6 +138,11 @@ def test_ordinary_hosts_and_addresses_are_not_flagged(text: str) -> None:
     assert warnings(text) == ()
 
 
+def pairs_of_hosts(family: str) -> list[tuple[str, str]]:
+    """Hosts, each with an imitation of this family."""
+    return [(host, imitation) for host in HOSTS.split() for name, imitation in attacks(host) if name == family]
+
+
 def test_a_limit_that_is_reached_is_reported() -> None:
     many = " ".join(f"pаypal{number}.com" for number in range(50))
     assert len(warnings(many)) == MAX_WARNINGS + 1
@@ -208,9 +223,49 @@ def test_every_imitation_of_a_well_known_host_is_flagged(family: str) -> None:
 
 @pytest.mark.parametrize("family", sorted({family for family, _ in attacks()}))
 def test_every_imitation_of_a_host_seen_before_is_flagged(family: str) -> None:
-    known = KnownNames(f"billing@{host}" for host in OTHER_HOSTS.split())
+    known = known_names(f"billing@{host}" for host in OTHER_HOSTS.split())
     missed = [host for name, host in attacks(OTHER_HOSTS) if name == family and not warnings(f"info@{host}", known)]
     assert not missed
+
+
+@pytest.mark.parametrize("family", sorted({family for family, _ in attacks()} - NOT_BEFORE_THE_AT))
+def test_every_imitation_before_the_at_sign_is_flagged(family: str) -> None:
+    """A letter that a language uses is ordinary in a name, until the plain name was seen."""
+    pairs = [(host.partition("."), imitation) for host, imitation in pairs_of_hosts(family)]
+    known = known_names(f"{name}@corp.example" for (name, _, _), _ in pairs)
+    for (name, _, rest), imitation in pairs:
+        before_at = unicodedata.normalize("NFC", imitation.removesuffix(f".{rest}"))
+        is_ordinary = all(letter.isascii() or letter in ordinary_letters() for letter in before_at)
+        assert warnings(f"{before_at}@corp.example", known if is_ordinary else None), (name, imitation)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\U0001d5bann@corp.example", "\U0001d5ba=U+1D5BA"),
+        ("\uff41nn@corp.example", "\uff41=U+FF41"),
+        ("a.\U0001d7ce@corp.example", "\U0001d7ce=U+1D7CE"),
+        ("mu\U0001d5baller.j\u00f6rg@corp.example", "\U0001d5ba=U+1D5BA"),
+    ],
+)
+def test_letters_of_other_alphabets_before_the_at_sign_are_named(text: str, expected: str) -> None:
+    plain = unicodedata.normalize("NFKC", text)
+    assert warnings(text) == (f'"{text}" looks like "{plain}", but has other letters: {expected}',)
+
+
+def test_a_name_before_the_at_sign_hides_no_character() -> None:
+    assert warnings("an\u00adn@corp.example") == (
+        '"an⟨U+00AD⟩n@corp.example" contains characters that are easily overlooked: ⟨U+00AD⟩=U+00AD',
+    )
+
+
+def test_a_full_width_letter_in_a_host_that_is_not_plain_ascii_is_flagged() -> None:
+    assert warnings("info@\uff43orp.m\u00fcnchen.de") == ('"\uff43orp.münchen.de" is really corp.münchen.de',)
+
+
+@pytest.mark.parametrize("name", ["Սևակ", "ชำนาญ", "ຄຳໜ້າ", "ㅎㅎ김", "क़मर", "שָׁלוֹם", "محمد", "さくら", "ガール", "ㄅㄆ"])
+def test_letters_that_are_ordinary_before_the_at_sign(name: str) -> None:
+    assert warnings(f"{unicodedata.normalize('NFC', name)}@corp.example") == ()
 
 
 @pytest.mark.parametrize(
@@ -266,10 +321,13 @@ def test_what_a_warning_says(text: str, expected: str) -> None:
 def test_an_address_close_to_another_in_the_same_prompt_is_flagged() -> None:
     shown = ["boss@corp.example", "ceo@c0rp.example, b0ss@corp.example, ann@corp.example"]
     known = known_names(shown)
-    assert warnings(shown[0], known) == ()
+    assert warnings(shown[0], known) == (
+        '"boss@corp.example" is easily mistaken for "b0ss@corp.example", which was also seen',
+    )
     assert warnings(shown[1], known) == (
-        '"c0rp.example" is easily mistaken for "corp.example", which was seen before',
-        '"b0ss@corp.example" is easily mistaken for "boss@corp.example", which was seen before',
+        '"c0rp.example" is easily mistaken for "corp.example", which was also seen',
+        '"b0ss@corp.example" is easily mistaken for "boss@corp.example", which was also seen',
+        '"corp.example" is easily mistaken for "c0rp.example", which was also seen',
     )
 
 
@@ -285,11 +343,12 @@ def test_an_address_close_to_another_in_the_same_prompt_is_flagged() -> None:
     ],
 )
 def test_an_address_resembles_one_seen_before(address: str, other: str) -> None:
-    known = [other if "@" in other else f"x@{other}"]
-    assert resembles(address, known) in (other, other.rpartition("@")[2])
-    assert resembles(known[0], known) == ""
-    assert resembles(known[0].upper(), known) == ""
-    assert resembles("someone@elsewhere.example", known) == ""
+    seen = other if "@" in other else f"x@{other}"
+    known = known_names([seen])
+    assert f'is easily mistaken for "{other}", which was also seen' in " ".join(warnings(address, known))
+    assert warnings(address, KnownNames()) == ()
+    for calm in (seen, seen.upper(), "someone@elsewhere.example"):
+        assert warnings(calm, known) == ()
 
 
 @pytest.mark.parametrize("address", ["tuấn.nguyễn@corp.vn", "bọ́lá@corp.ng", "josé@corp.com", "jürgen@corp.de"])
@@ -311,16 +370,149 @@ def test_a_plain_name_that_looks_like_an_ordinary_one_seen_before_is_flagged() -
     assert not warnings("info@müller.de", known)
 
 
-def test_the_names_seen_before_are_bounded() -> None:
-    known = KnownNames(f"u{number}@h{number}.example" for number in range(MAX_KNOWN))
-    assert known.resembled_by("u0@h0.examp1e") == ""
-    last = MAX_KNOWN - 1
-    assert known.resembled_by(f"u{last}@h{last}.examp1e") == f"u{last}@h{last}.example"
+REAL, FALSE = "lin@acme.example", "lin@acrne.example"
+
+
+def seen_in(known: KnownNames, *texts: str, approved: bool = False) -> None:
+    """A prompt with these values was shown, or approved."""
+    known.remember(names_to_remember(texts), approved=approved)
+
+
+def flagged(known: KnownNames, text: str) -> bool:
+    """Whether a prompt that contains this text warns about it."""
+    return bool(warnings(text, known_names([text], known)))
+
+
+@pytest.mark.parametrize("order", [(REAL, FALSE), (FALSE, REAL)])
+def test_it_does_not_matter_which_of_two_names_was_seen_first(order: tuple[str, str]) -> None:
+    known = KnownNames()
+    seen_in(known, order[0])
+    assert flagged(known, order[1])
+    seen_in(known, order[1])
+    assert flagged(known, REAL)
+    assert flagged(known, FALSE)
+
+
+@pytest.mark.parametrize("order", [(REAL, FALSE), (FALSE, REAL)])
+def test_an_approved_name_stays_calm_and_its_imitation_does_not(order: tuple[str, str]) -> None:
+    known = KnownNames()
+    for name in order:
+        seen_in(known, name)
+    seen_in(known, f"Lin <{REAL}>", approved=True)
+    assert warnings(REAL, known_names([REAL, FALSE], known)) == ()
+    assert warnings(FALSE, known_names([FALSE], known)) == (
+        f'"{FALSE}" is easily mistaken for "{REAL}", which is in a request you approved',
+    )
+
+
+def test_two_approved_names_that_look_alike_are_both_flagged() -> None:
+    known = KnownNames()
+    seen_in(known, REAL, approved=True)
+    seen_in(known, FALSE, approved=True)
+    assert flagged(known, REAL)
+    assert flagged(known, FALSE)
+
+
+def test_no_call_empties_what_was_seen_before() -> None:
+    known = KnownNames()
+    seen_in(known, REAL)
+    flood = [" ".join(f"u{arg}-{number}@h{arg}-{number}.example" for number in range(120)) for arg in range(20)]
+    seen_in(known, *flood)
+    assert flagged(known, FALSE)
+
+
+def test_names_that_agents_send_do_not_displace_an_approved_one() -> None:
+    known = KnownNames()
+    seen_in(known, REAL, approved=True)
+    for start in range(0, 2 * MAX_KNOWN, MAX_REMEMBERED):
+        known.remember(f"h{number}.example" for number in range(start, start + MAX_REMEMBERED))
+    assert flagged(known, FALSE)
+    assert not flagged(known, REAL)
+
+
+def test_names_that_are_seen_again_are_forgotten_last() -> None:
+    known = KnownNames()
+    seen_in(known, REAL, "ann@corp.example")
+    for start in range(0, 2 * MAX_KNOWN, MAX_REMEMBERED // 2):
+        seen_in(known, REAL)
+        known.remember(f"h{number}.example" for number in range(start, start + MAX_REMEMBERED // 2))
+    assert flagged(known, FALSE)
+    assert not flagged(known, "ann@c0rp.example")
+
+
+def test_every_name_in_one_prompt_is_compared_however_many_there_are() -> None:
+    many = [
+        " ".join(f"u{number}@h{number}.example" for number in range(start, start + 400))
+        for start in range(0, 6000, 400)
+    ]
+    known = known_names([REAL, *many, FALSE])
+    assert warnings(REAL, known)
+    assert warnings(FALSE, known)
+
+
+def test_many_imitations_do_not_hide_a_name() -> None:
+    known = KnownNames()
+    seen_in(known, REAL)
+    for number in range(9):
+        seen_in(known, REAL.replace("m", "rn").replace("l", "1", number % 2))
+    assert flagged(known, REAL)
+    assert flagged(known, FALSE)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        "ann@kestrel-law.com",
+        "https://kestrel-law.com/x",
+        "see http://a:b@www.kestrel-law.com:8080",
+        "a@MAIL.KESTREL-LAW.COM",
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://kestre1-law.com",
+        "https://kestre1-law.com:443/x?y",
+        "http://login.kestre1-law.com.",
+        "https://kestre%31-law.com/",
+        "https://x@kestre1-law.com",
+        "ssh://kestre1-law.com/x.git",
+        "git@kestre1-law.com:x.git",
+        "scp x kestre1-law.com:",
+        "访问kestre1-law.com吧",
+        "https://kestrél-law.com/",
+        "kestrél-law.com",
+    ],
+)
+def test_the_host_of_a_url_is_compared_with_those_seen_before(seen: str, text: str) -> None:
+    known = KnownNames()
+    seen_in(known, seen)
+    assert any("is easily mistaken for" in warning for warning in warnings(text, known_names([text], known)))
+    assert not flagged(known, "https://kestrel-law.com/other")
+    assert not flagged(known, "https://www.kestrel-law.com")
+
+
+def test_ordinary_values_are_not_mistaken_for_each_other() -> None:
+    """Names of files and versions look like hosts, and servers have numbers."""
+    known = KnownNames()
+    calm = [
+        "https://web1.corp.example/a https://web11.corp.example web10.corp.example",
+        "src/main.rs test_1.py test_l.py résumé.md resume.md v1.0 vl.o 10.0.0.1",
+        "http://127.0.0.1:8080/ http://localhost:8080/ http://[::1]:80/",
+        "Ann@Corp.example ann@corp.EXAMPLE https://CORP.example",
+        *(host for language in ORDINARY.values() for host in language["hosts"].split()),
+        *(f"https://{host}/x" for language in ORDINARY.values() for host in language["hosts"].split()),
+        *(name for language in ORDINARY.values() for name in language["names"]),
+    ]
+    seen_in(known, *calm)
+    together = known_names(calm, known)
+    assert [text for text in calm if warnings(text, together)] == []
 
 
 @given(st.text(max_size=40))
 def test_no_name_resembles_itself(text: str) -> None:
-    assert resembles(text, [text]) == ""
+    assert KnownNames([text]).resembled_by(text) == ""
+    assert not warnings(text, known_names([text])) or warnings(text)
 
 
 def test_it_is_said_if_not_every_address_was_compared_with_known_ones() -> None:

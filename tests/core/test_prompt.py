@@ -132,14 +132,15 @@ def test_a_suspicious_address_is_flagged_beside_its_value() -> None:
 def test_an_address_close_to_another_one_in_the_prompt_is_flagged() -> None:
     rows = (Row("To", "boss@corp.example"), Row("Cc", "boss@c0rp.example"))
     shown = list(lines(replace(prompt(), inputs=rows, preview=None)))
-    warning = '    ! "c0rp.example" is easily mistaken for "corp.example", which was seen before'
-    assert shown[4:] == [warning, WOULD_RUN]
+    names = ("boss@corp.example", "boss@c0rp.example")
+    one, other = (f'    ! "{a}" is easily mistaken for "{b}", which was also seen' for a, b in (names, names[::-1]))
+    assert shown[2:] == ["  To: boss@corp.example", one, "  Cc: boss@c0rp.example", other, WOULD_RUN]
 
 
 def test_an_address_that_only_a_step_has_is_compared_with_what_the_agent_sent() -> None:
     step = replace(prompt().steps[0], inputs={"to": "boss@c0rp.example"})
     asked = replace(prompt(), inputs=(Row("To", "boss@corp.example"),), args={}, preview=None, steps=(step,))
-    warning = '    ! "c0rp.example" is easily mistaken for "corp.example", which was seen before'
+    warning = '    ! "boss@c0rp.example" is easily mistaken for "boss@corp.example", which was also seen'
     assert list(lines(asked))[-2:] == ["  to: boss@c0rp.example", warning]
 
 

@@ -88,7 +88,38 @@ HIGH = {
     "email_customer": "email",
     "close_issue": "close",
     "Edit": "edit",
+    # a word that reads does not cancel what else is done
+    "check_out_cart": "checkout",
+    "checkOutCart": "checkout",
+    "check_payment_release": "payment",
+    "preview_and_pay": "pay",
+    "validate_payments": "payments",
+    "get_order_refunds": "order",
+    "list_runs_released": "runs",
+    "order_list": "order",
+    "deleted_files_list": "deleted",
+    "view_roll_back": "rollback",
+    "read_payment_release": "payment",
+    # letters that only look like ASCII
+    "d\u0435lete_all": "delete",
+    "\uff44elete_all": "delete",
+    "se\u0301nd_mail": "send",
+    "de\u200blete": "delete",
+    "g\u0435t_and_p\u0430y": "pay",
+    # an export may send data somewhere
+    "export_contacts": "export",
+    "exports": "exports",
 }
+MORE_HIGH = """
+    swap_tokens remit_funds disburse_salary debit_account credit_account void_invoice liquidate_position mint_token
+    flush_cache format_disk commit_changes apply_migration save_file persist_state override_limit inject_fault
+    stake_coins airdrop_tokens fund_wallet loan_money cash_out wager_all forfeit_bond compensate_user tear_down_stack
+    take_down_page scrub_records dispose_asset invalidate_sessions forget_user dismantle_rig cherry_pick transmit_file
+    relay_message disclose_secret distribute_keys dial_number reload_config boot_server drain_node failover_db
+    roll_out_build hibernate_vm whitelist_host blocklist_user demote_admin entitle_user waive_fee ratify_deal vote_no
+    switch_branch relocate_site repair_table backfill_rows committed_write formatted_disk voided_check
+    credit_card_charge
+"""
 NORMAL = [
     "create_draft", "draft-mail", "create_pull_request", "issue_create", "add_label", "insert_row", "copy_file",
     # known words that are part of others
@@ -98,7 +129,9 @@ NORMAL = [
     "Bash", "query", "ünknown", "", "touch_file",
     # gated, although they read
     "get_draft", "list_drafts", "search_mail", "get_query_execution", "list_pull_requests", "get_order",
-    "list_payments", "list_deleted_files", "issue_list", "get_updates", "batch_get",
+    "list_payments", "list_deleted_files", "issue_list", "get_updates", "batch_get", "comments.list", "list_commits",
+    "github_list_releases", "get_exports", "get_release_notes", "get_credit_card", "information", "platform",
+    "check_status", "preview_draft", "g\u0435t_draft", "avoid",
 ]  # fmt: skip
 
 
@@ -110,6 +143,15 @@ def test_any_word_that_changes_or_sends_makes_the_risk_high(op: str, idempotent:
     found = risk_word(op)
     assert found is not None
     assert (found.word, found.effect) == (HIGH[op], risk.reason)
+
+
+@pytest.mark.parametrize("op", MORE_HIGH.split())
+def test_more_words_that_change_send_or_pay(op: str) -> None:
+    assert assess(named(op)).level is RiskLevel.HIGH
+
+
+def test_letters_that_only_look_like_ascii_make_no_call_harmless() -> None:
+    assert assess(replace(named("g\u0435t_draft", gated=False), name="g\u0435t_draft")).level is RiskLevel.NORMAL
 
 
 @pytest.mark.parametrize("op", NORMAL)

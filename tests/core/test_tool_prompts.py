@@ -115,6 +115,22 @@ def test_hostile_text_is_shown_as_it_is(text: str) -> None:
     assert any(text in row.label and row.value == text for row in shown.rows)
 
 
+@pytest.mark.parametrize(
+    ("tool", "server", "warning"),
+    [
+        ("d\u0435lete_all", "files", "not plain ASCII: d\u0435lete_all, which looks like delete_all"),
+        ("mcp__files__d\u0435lete_all", "", "not plain ASCII: d\u0435lete_all, which looks like delete_all"),
+        ("query", "fil\u0435s", "the name of the server is not plain ASCII: fil\u0435s, which looks like files"),
+        ("\u67e5\u8be2", "files", "the name of the tool is not plain ASCII: \u67e5\u8be2"),
+    ],
+)
+def test_a_name_that_is_not_plain_ascii_is_warned_about(tool: str, server: str, warning: str) -> None:
+    shown = prompt(tool, {}, server=server)
+    assert warning in " ".join(shown.warnings)
+    assert (shown.risk.level is RiskLevel.HIGH) is ("lete_all" in tool)
+    assert not prompt("query", {}, server="files").warnings
+
+
 def test_the_label_of_an_unknown_arg_cannot_be_one_of_ours() -> None:
     shown = prompt("Bash", {"command": "ls", "folder": "/safe", "Command": "ls", "Leads to": "x"})
     assert labels(shown).count("Command") == 1

@@ -51,7 +51,7 @@ class BatchScreen(Dialog[list[tuple[Request, Verdict]] | None]):
         self._requests = requests
         self._checks = checks
         self._problems = [checks.problem(request) for request in requests]
-        known, now = known_names(requests), utc_now()
+        known, now = known_names(requests, checks.seen), utc_now()
         self._unread = ["" if checks.was_read(one) else why_unread(one, now, known) for one in requests]
         self._choices = [self._possible(number, start) for number in range(len(requests))]
 

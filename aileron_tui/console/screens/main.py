@@ -112,7 +112,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         from aileron_tui.console.widgets.prompt_view import PromptView  # noqa: PLC0415
 
         self.app.stylesheet.read_all([bundled("styles") / name for name in ("dialogs.tcss", "prompt.tcss")])
-        self._view = PromptView()
+        self._view = PromptView(self.answers.seen)
         too_small = trusted("This window is too small to show a request. Make it at least 40 × 15 to answer.")
         self._banner = TwoSidedLine(id="banner")
         self.mount(self._banner, Static(too_small, id="small"), before="#panes")

@@ -1,7 +1,7 @@
 """Remarks about look-alikes in texts of any length. Long texts are scanned in a thread, so the console stays free."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -10,7 +10,14 @@ from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from aileron_tui.console.timers import call_after
-from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_WARNINGS, Remarks, ordinary_addresses, remarks
+from aileron_tui.core.lookalikes import (
+    MAX_CHARACTERS,
+    MAX_WARNINGS,
+    Remarks,
+    known_names,
+    names_to_remember,
+    remarks,
+)
 from aileron_tui.core.skeletons import KnownNames
 
 MAX_IMMEDIATE_LENGTH: Final = 4096
@@ -25,21 +32,25 @@ _NONE: Final = Remarks()
 class LookalikesFound(Message):
     """The scan of long texts is done."""
 
-    def __init__(self, texts: Sequence[str], remarks: dict[int, Remarks]) -> None:
+    def __init__(self, texts: Sequence[str], remarks: dict[int, Remarks], names: Sequence[str]) -> None:
         super().__init__()
         self.texts = texts
         self.remarks = remarks
+        self.names = names
 
 
 class LookalikeScan:
-    """Scans the texts that a widget shows; posts `LookalikesFound` to the widget when the long ones are done."""
+    """Scans the texts that a widget shows; posts `LookalikesFound` to the widget when the long ones are done.
 
-    def __init__(self, owner: Widget) -> None:
+    Their names are compared with each other and with those `seen` before, and are then among these.
+    """
+
+    def __init__(self, owner: Widget, seen: KnownNames | None = None) -> None:
         self._owner = owner
+        self._seen = seen or KnownNames()
         # Keyed by identity, because hashing a long text is slow. The owner keeps the texts alive.
         self._remarks: dict[int, Remarks] = {}
-        self._known = KnownNames()
-        self._long_texts: Sequence[str] = ()
+        self._texts: Sequence[str] = ()
         self.is_running = False
 
     def start(self, texts: Sequence[str]) -> None:
@@ -51,31 +62,32 @@ class LookalikeScan:
             is_short = len(text) <= min(room, MAX_IMMEDIATE_LENGTH)
             (short if is_short else later).append(text)
             room -= len(text) if is_short else 0
-        for address in (address for text in short for address in ordinary_addresses(text)):
-            self._known.add(address)
-        self._remarks = {id(text): remarks(text, self._known) for text in short}
-        self._long_texts = later
-        self.is_running = bool(self._long_texts)
-        if self._long_texts:
+        self._seen.remember(names_to_remember(short))
+        known = known_names(short, self._seen)
+        self._remarks = {id(text): remarks(text, known) for text in short}
+        self._texts = texts
+        self.is_running = bool(later)
+        if later:
             # The thread starts later so that it does not slow down the first paint.
-            call_after(self._owner, _FIRST_PAINT_SECONDS, partial(self._start_thread, self._long_texts))
+            call_after(self._owner, _FIRST_PAINT_SECONDS, partial(self._start_thread, texts))
 
     def remarks_for(self, text: str | None) -> Remarks:
         """The remarks about one of the texts."""
         return self._remarks.get(id(text), _NONE)
 
     def finish(self, event: LookalikesFound) -> bool:
-        """Stores the remarks about the long texts; returns False if other texts are shown by now."""
-        if event.texts is not self._long_texts:
+        """Stores the remarks about all texts; returns False if other texts are shown by now."""
+        if event.texts is not self._texts:
             return False
         self.is_running = False
-        self._remarks |= event.remarks
+        self._remarks = event.remarks
+        self._seen.remember(event.names)
         return True
 
     def _start_thread(self, texts: Sequence[str]) -> None:
-        if texts is self._long_texts:
+        if texts is self._texts:
             self._owner.run_worker(
-                partial(self._scan_in_thread, texts),
+                partial(self._scan_in_thread, texts, self._seen.copy()),
                 group="lookalikes",
                 description="look-alikes",
                 exit_on_error=False,
@@ -83,16 +95,22 @@ class LookalikeScan:
                 thread=True,
             )
 
-    def _scan_in_thread(self, texts: Sequence[str]) -> None:
+    def _scan_in_thread(self, texts: Sequence[str], seen: KnownNames) -> None:
         worker = get_current_worker()
-        # Short ones are here only because there are many: their addresses count as seen all the same.
-        for text in texts:
-            if len(text) <= MAX_IMMEDIATE_LENGTH:
-                for address in ordinary_addresses(text):
-                    self._known.add(address)
-        found = {id(text): lookalike_remarks(text, self._known, lambda: worker.is_cancelled) for text in texts}
+        known = known_names(_paused(texts, lambda: worker.is_cancelled), seen)
+        found = {id(text): lookalike_remarks(text, known, lambda: worker.is_cancelled) for text in texts}
         if not worker.is_cancelled:
-            self._owner.post_message(LookalikesFound(texts, found))
+            self._owner.post_message(LookalikesFound(texts, found, names_to_remember(texts)))
+
+
+def _paused(texts: Iterable[str], is_cancelled: Callable[[], bool]) -> Iterator[str]:
+    """The parts of these texts, with pauses that let other threads run."""
+    for text in texts:
+        for part in _slices(text[:MAX_CHARACTERS]):
+            if is_cancelled():
+                return
+            yield part
+            time.sleep(_PAUSE_SECONDS)
 
 
 def lookalike_remarks(text: str, known: KnownNames, is_cancelled: Callable[[], bool] = bool) -> Remarks:

@@ -8,7 +8,8 @@ from textual.content import Content
 
 from aileron_tui.console.render import MUTED, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.prompt_words import connector_fields
-from aileron_tui.core.lookalikes import ordinary_addresses, remarks
+from aileron_tui.core import lookalikes
+from aileron_tui.core.lookalikes import names_to_remember, remarks
 from aileron_tui.core.prompt import NOT_AVAILABLE, not_shown, unavailable_line
 from aileron_tui.core.prompt_facts import sends_only_inputs
 from aileron_tui.core.prompt_rows import Row
@@ -41,10 +42,11 @@ def summary(request: Request) -> Content:
     return shown
 
 
-def known_names(requests: Iterable[Request]) -> KnownNames:
-    """The ordinary addresses in the short values of these requests, to notice those that look like another."""
-    values = (row.value for request in requests for row in _rows(request) if len(row.value) <= _MAX_VALUE)
-    return KnownNames(address for value in values for address in ordinary_addresses(value))
+def known_names(requests: Iterable[Request], seen: KnownNames) -> KnownNames:
+    """The names in the short values of these requests and those `seen` before. Remembers the former as seen."""
+    values = [row.value for request in requests for row in _rows(request) if len(row.value) <= _MAX_VALUE]
+    seen.remember(names_to_remember(values))
+    return lookalikes.known_names(values, seen)
 
 
 def why_unread(request: Request, now: datetime, known: KnownNames) -> str:

@@ -32,6 +32,7 @@ from aileron_tui.core.daemon_kinds import FILLED_IN
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_facts import preview_age
 from aileron_tui.core.request import Request
+from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import cells
 
@@ -74,13 +75,14 @@ class PromptView(CachedWidget, can_focus=True):
     class ReadToEnd(Message):
         """Every line that must be read before an approval has been on screen."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, seen: KnownNames | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        """`seen` has the hosts and addresses that look-alikes are compared with, and gets those that are shown."""
         super().__init__(id=id)
         self._is_built = False
         self._progress = ReadingProgress()
         self._recorder = ReadingRecorder(self, self._progress, self._shown_version, self._report_progress)
         self._reported: tuple[str, Unread, bool] = ("", Unread(0), False)
-        self._lookalikes = LookalikeScan(self)
+        self._lookalikes = LookalikeScan(self, seen)
         self._show_when_ready: tuple[Request | None, Content | None] = (None, None)
         self._last_shown: tuple[Request | None, Content | None] = (None, None)
         self._request: Request | None = None
