@@ -18,6 +18,7 @@ OF_PROCESS: Final = "process-"
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 _BOOT_SESSION: Final = b"kern.bootsessionuuid"
 _LONGEST_ID: Final = 64
+_PLATFORM: Final[str] = sys.platform
 # Linux stops CLOCK_MONOTONIC during sleep; other systems have no CLOCK_BOOTTIME and do not stop it.
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
@@ -57,7 +58,7 @@ def _from_proc() -> str:
 
 def _from_sysctl() -> str:
     """The id on macOS, which has no /proc."""
-    if sys.platform != "darwin":
+    if _PLATFORM != "darwin":
         return ""
     with contextlib.suppress(OSError, AttributeError):
         value, size = ctypes.create_string_buffer(_LONGEST_ID), ctypes.c_size_t(_LONGEST_ID)

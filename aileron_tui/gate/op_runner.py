@@ -23,8 +23,8 @@ from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.recorded_args import recorded_args
 from aileron_tui.ledger.store import EntryDraft
-from aileron_tui.sandbox.execution import Execution
-from aileron_tui.sandbox.failure import Boundary, Failure, FailureKind
+from aileron_tui.sandbox.execution import Execution, broken_off, not_started
+from aileron_tui.sandbox.failure import Failure, FailureKind
 
 _STATUS: Final = {
     FailureKind.BINDING_REQUIRED: 412,
@@ -79,9 +79,10 @@ class OpRunner:
         try:
             await self._gate_state.loading.load(installed.sandbox, call)
             execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
-            execution = await _executed(action, execution_future)
         except Exception as error:  # noqa: BLE001  # whatever it is, the call must get an end
-            execution = Execution(action.name, failure=_broken_off(error))
+            execution = Execution(action.name, failure=_not_started(error))
+        else:
+            execution = await _executed(action, execution_future)
         kind = _end_kind(execution.failure)
         self._gate_state.metrics.ran(call.connector.name, execution.seconds, _STATES[kind])
         body: JsonObject = {"gated": False, **_error_body(execution.failure), **_retried_body(execution.retried)}
@@ -109,7 +110,7 @@ class OpRunner:
             )
         except Exception as error:  # noqa: BLE001  # the start is recorded, so the request must get an end
             execution_future = asyncio.get_running_loop().create_future()
-            execution_future.set_exception(AileronError("the op was not started", str(error)))
+            execution_future.set_result(Execution(request.name, failure=_not_started(error)))
         task = self._gate_state.spawn(self._run(request, execution_future))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -118,19 +119,15 @@ class OpRunner:
             self._gate_state.announce(request)
 
     async def _run(self, request: GateRequest, execution_future: "asyncio.Future[Execution]") -> None:
-        try:
-            execution = await _executed(request.action, execution_future)
-            failure, text, seconds = execution.failure, "" if execution.failure else execution.text, execution.seconds
-            retried = execution.retried
-        except Exception as error:  # noqa: BLE001  # whatever it is, the request must get an end
-            failure, text, seconds, retried = _broken_off(error), "", 0.0, ()
+        execution = await _executed(request.action, execution_future)
+        failure = execution.failure
         if failure:
             result = agent_replies.failed(request.id, failure.envelope())
         else:
-            result = agent_replies.completed(request.id, text)
+            result = agent_replies.completed(request.id, execution.text)
         kind = _end_kind(failure)
-        self._gate_state.metrics.ran(request.connector.name, seconds, _STATES[kind])
-        entry = EntryDraft(kind, _error_body(failure) | _retried_body(retried), request.id)
+        self._gate_state.metrics.ran(request.connector.name, execution.seconds, _STATES[kind])
+        entry = EntryDraft(kind, _error_body(failure) | _retried_body(execution.retried), request.id)
         await self._requests.ends.finish(request, RequestEnd(_STATES[kind], entry, result))
 
     async def interrupt(self, request: GateRequest) -> GateRequest:
@@ -152,13 +149,16 @@ class OpRunner:
 
 
 async def _executed(action: Action, execution_future: "asyncio.Future[Execution]") -> Execution:
-    """Waits for an execution. One that got no thread has failed, and nothing was run."""
+    """Waits for an execution. One that got no thread has failed, and nothing was run.
+
+    After any other exception nobody knows how far it got: what went wrong before a step began is a failure of the step.
+    """
     try:
         return await execution_future
     except ThreadsBusy as busy:
-        message = f"nothing was run: {busy.title}"
-        kind = FailureKind.RESOURCE_LIMIT_EXCEEDED
-        return Execution(action.name, failure=Failure(kind, message, busy.title, Boundary.RUNTIME, retriable=True))
+        return Execution(action.name, failure=_not_started(busy))
+    except Exception as error:  # noqa: BLE001  # whatever it is, the call must get an end
+        return Execution(action.name, failure=broken_off(error))
 
 
 def _end_kind(failure: Failure | None) -> EntryKind:
@@ -178,15 +178,9 @@ def _retried_body(retried: tuple[str, ...]) -> JsonObject:
     return {"retried": "; ".join(retried)} if retried else {}
 
 
-def _broken_off(error: Exception) -> Failure:
-    """The failure for a call that ended with an exception of the gate itself.
-
-    An AileronError says that the call was not started. After any other exception nobody knows how far it got.
-    """
-    if isinstance(error, AileronError):
-        kind = FailureKind.RESOURCE_LIMIT_EXCEEDED
-        return Failure(kind, f"nothing was run: {error.title}", error.title, Boundary.RUNTIME, retriable=True)
-    log.error("a sandbox call failed", exc_info=error)
-    why = f"the sandbox failed: {type(error).__name__}"
-    failure = Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, why, why, Boundary.RUNTIME)
-    return failure.after_sending(changed=True)
+def _not_started(error: Exception) -> Failure:
+    """The failure of a call of which no step has begun."""
+    title = error.title if isinstance(error, AileronError) else "the op was not started"
+    if not isinstance(error, AileronError):
+        log.error("an op could not be started", exc_info=error)
+    return not_started(title)

@@ -3,6 +3,7 @@
 import logging
 from dataclasses import field
 
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, compact
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.resolved_step import ResolvedStep
@@ -57,7 +58,7 @@ def run(connectors: LoadedConnectors, call: ResolvedCall) -> Execution:
     retried: list[str] = []
     seconds = 0.0
     for step in call.steps:
-        result = _run_step(connectors, call, step)
+        result = _run_step(connectors, call, step, is_first=not steps)
         if result.retried:
             retried.append(result.retried)
             _log.info("%s, step %s: %s", inline(name), inline(step.id), inline(result.retried))
@@ -78,7 +79,7 @@ def run(connectors: LoadedConnectors, call: ResolvedCall) -> Execution:
     return Execution(name, steps, None, "", tuple(log), "".join(stderr), seconds, tuple(retried))
 
 
-def _run_step(connectors: LoadedConnectors, call: ResolvedCall, step: ResolvedStep) -> CallResult:
+def _run_step(connectors: LoadedConnectors, call: ResolvedCall, step: ResolvedStep, *, is_first: bool) -> CallResult:
     try:
         requirement = connectors.requirement_of(call.action, step.connector.name)
         if step.op not in requirement.capabilities:
@@ -86,9 +87,27 @@ def _run_step(connectors: LoadedConnectors, call: ResolvedCall, step: ResolvedSt
         loaded = connectors.load(requirement)
     except CallRefused as refused:
         return CallResult(failure=refused.failure)
+    except AileronError as error:
+        return CallResult(failure=not_started(error.title, is_first=is_first))
     idempotent = any(declared.id == step.id and declared.idempotent is True for declared in call.action.execute)
     op = OpCall(step.op, step.inputs, step.connector.account, idempotent, call.action.gated)
-    return connectors.call(loaded, op, preview=False)
+    try:
+        return connectors.call(loaded, op, preview=False)
+    except Exception as error:  # noqa: BLE001  # whatever it is, the steps that ran before must be named
+        return CallResult(failure=broken_off(error))
+
+
+def not_started(why: str, *, is_first: bool = True) -> Failure:
+    """The failure of a step that has not begun. Of the first step it means that nothing was run at all."""
+    what = "nothing was run" if is_first else "it was not started"
+    return Failure(FailureKind.RESOURCE_LIMIT_EXCEEDED, f"{what}: {why}", why, Boundary.RUNTIME, retriable=True)
+
+
+def broken_off(error: Exception) -> Failure:
+    """The failure after an exception of the sandbox itself; nobody knows how far the step got."""
+    _log.error("a sandbox call failed", exc_info=error)
+    why = f"the sandbox failed: {type(error).__name__}"
+    return Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, why, why, Boundary.RUNTIME).after_sending(changed=True)
 
 
 def _undeclared_op(step: ResolvedStep) -> Failure:

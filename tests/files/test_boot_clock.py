@@ -35,7 +35,7 @@ def no_proc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def on_macos(monkeypatch: pytest.MonkeyPatch, status: int) -> FakeLibrary:
     library = FakeLibrary(status)
-    monkeypatch.setattr(boot_clock.sys, "platform", "darwin")
+    monkeypatch.setattr(boot_clock, "_PLATFORM", "darwin")
     monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
     return library
 
@@ -65,7 +65,7 @@ def test_without_a_report_the_process_has_an_id_of_its_own(monkeypatch: pytest.M
     if system.startswith("macos"):
         on_macos(monkeypatch, -1)
     else:
-        monkeypatch.setattr(boot_clock.sys, "platform", "freebsd")
+        monkeypatch.setattr(boot_clock, "_PLATFORM", "freebsd")
     boot_clock.boot_clock.cache_clear()
     try:
         clock = boot_clock.boot_clock()

@@ -5,10 +5,13 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
+from aileron_tui.core.errors import AileronError
 from aileron_tui.sandbox.execution import Execution
+from aileron_tui.sandbox.loaded_connectors import LoadedConnectors
 from tests.sandbox import guests
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
@@ -236,3 +239,29 @@ def test_a_get_of_an_approved_op_is_not_sent_again_on_another_connection(runner:
         execution = runner.execute(guests.sending(urls), host)
         assert service.requests.count(b"GET /sendMessage HTTP/1.1") == (1 if gated else 2)
         assert execution.failure is None
+
+
+@pytest.mark.parametrize("fails_in", ["load", "call"])
+@pytest.mark.parametrize("step", [0, 1], ids=["first step", "second step"])
+def test_an_error_of_the_sandbox_says_what_has_run(
+    runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch, fails_in: str, step: int
+) -> None:
+    """An error with words for users says nothing about how far the action got."""
+    runner.action_options.steps = tuple(replace(runner.action_options.steps[0], id=name) for name in ("send", "label"))
+    original = getattr(LoadedConnectors, fails_in)
+    calls: list[int] = []
+
+    def failing(connectors: LoadedConnectors, *values: Any, **options: Any) -> Any:
+        calls.append(1)
+        if len(calls) > step:
+            raise AileronError("no memory is left")
+        return original(connectors, *values, **options)
+
+    monkeypatch.setattr(LoadedConnectors, fails_in, failing)
+    execution = runner.execute(guests.sending(sent(service, f"POST {DONE}")), service.host_port)
+    assert execution.failure is not None
+    message = execution.failure.full_message
+    assert execution.failure.outcome_unknown is (fails_in == "call")
+    assert ("nothing was run" in message) is (fails_in == "load" and step == 0)
+    assert message.startswith("send ran; label ") is (step == 1)
+    assert len(service.received) == step
