@@ -21,7 +21,6 @@ from aileron_tui.console.announcer import Announcer
 from aileron_tui.console.answer_flow import AnswerFlow
 from aileron_tui.console.closed_screens import ClosedScreens
 from aileron_tui.console.count_words import held_words, waiting_words, words_while_locked
-from aileron_tui.console.daemon_alerts import DaemonAlerts, MakeChannels
 from aileron_tui.console.dialog_opener import ConsoleDialogs
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
@@ -50,11 +49,13 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.screen import Screen
 
+    from aileron_tui.console.daemon_alerts import DaemonAlerts, MakeChannels
     from aileron_tui.console.guide import Guide
     from aileron_tui.console.screens.confirm import ConfirmScreen
     from aileron_tui.console.screens.lock import LockScreen
     from aileron_tui.core.request import Request
     from aileron_tui.runtime.source_events import SourceEvent
+    from aileron_tui.surface.operator_presence import PresenceReport
 
 _IDLE_CHECK_SECONDS: Final = 5.0
 _PREPARE_DELAY: Final = 1.0
@@ -98,8 +99,9 @@ class Console(App[None]):
         *,
         log_lines: Callable[[], Sequence[str]] | None = None,
         read_only: bool = False,
-        channels: MakeChannels | None = None,
+        channels: "MakeChannels | None" = None,
         guide: "Guide | None" = None,
+        before_secrets: Callable[[], object] = lambda: None,
     ) -> None:
         self.settings = settings or ConsoleSettings()
         super().__init__(driver_class=TerminalDriver, ansi_color=uses_terminal_colours(self.settings.theme))
@@ -121,11 +123,13 @@ class Console(App[None]):
         self.answers = AnswerFlow(self, dialogs, self.vaults.check)
         self.announcer = Announcer(self)
         self.presence = OperatorPresence()
-        order = self.settings.alert_order
-        self.daemon_alerts = DaemonAlerts(self, self.announcer, self.answers.deny_request, order, channels)
+        self._channels = channels
+        self.daemon_alerts: DaemonAlerts | None = None
         self._presence_reporter = PresenceReporter(
-            self, self.presence, self._is_request_covered, self.daemon_alerts.presence_changed
+            self, self.presence, self._is_request_covered, self._presence_changed
         )
+        self._last_presence: PresenceReport | None = None
+        self._before_secrets = before_secrets
         self._main = MainScreen(self, self.answers, self.vaults)
         self._last_input = monotonic()
         self._closed_screens = ClosedScreens(lambda: self._last_input)
@@ -169,6 +173,7 @@ class Console(App[None]):
         self.theme_changed_signal.subscribe(self, self._theme_changed)
         self.announcer.show_title()
         if self.is_locked:
+            self._before_secrets()
             self.stylesheet.read(bundled("styles") / "dialogs.tcss")
             self._show_lock("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
@@ -186,6 +191,13 @@ class Console(App[None]):
     def _start(self) -> None:
         if not self._main.is_attached:
             return  # a key that was typed early has quit already
+        from aileron_tui.console.daemon_alerts import DaemonAlerts  # noqa: PLC0415  # nothing is alerted before
+
+        self._before_secrets()
+        order = self.settings.alert_order
+        self.daemon_alerts = DaemonAlerts(self, self.announcer, self.answers.deny_request, order, self._channels)
+        if self._last_presence:
+            self.daemon_alerts.presence_changed(self._last_presence)
         self._main.mount_prompt()
         self.sources.start()
         call_after(self, _PREPARE_DELAY, self._prepare_text)
@@ -208,7 +220,8 @@ class Console(App[None]):
             self._loop_check.cancel()
         self.threads.close()
         self.sources.stop()
-        await self.daemon_alerts.close()
+        if self.daemon_alerts:
+            await self.daemon_alerts.close()
 
     def leave(self) -> None:
         """Quits; asks first if requests are waiting or approvals are held. Quitting decides nothing."""
@@ -243,7 +256,13 @@ class Console(App[None]):
     # events from sources
 
     def _source_connected(self, source: Source) -> None:
-        self.daemon_alerts.connected(source)
+        if self.daemon_alerts:
+            self.daemon_alerts.connected(source)
+
+    def _presence_changed(self, presence: "PresenceReport") -> None:
+        self._last_presence = presence
+        if self.daemon_alerts:
+            self.daemon_alerts.presence_changed(presence)
 
     def _reported(self) -> None:
         self.post_message(self.SourcesReported())
@@ -276,7 +295,8 @@ class Console(App[None]):
         for sentence in self.agent_notices.receive(received):
             self.show_message(sentence, Tone.WARN)
         self.announcer.receive(received, new)
-        self.daemon_alerts.receive(received, new)
+        if self.daemon_alerts:
+            self.daemon_alerts.receive(received, new)
         if status_changed or any(event.requests or event.name in _CHANGE_WITHOUT_REQUESTS for event in received):
             self.announcer.show_title()
             if self._lock_screen is not None:

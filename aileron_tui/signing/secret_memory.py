@@ -5,7 +5,6 @@ in bytearrays, and an unlocked key exists only inside OpenSSL, which clears it w
 """
 
 import contextlib
-import ctypes
 import resource
 import sys
 from typing import Final
@@ -34,6 +33,8 @@ def protect_process() -> Protection:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     undumpable = False
     if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415  # the console does this after its first frame
+
         with contextlib.suppress(OSError, AttributeError):
             libc = ctypes.CDLL(None, use_errno=True)
             undumpable = libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0

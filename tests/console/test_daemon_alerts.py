@@ -116,7 +116,9 @@ async def test_a_request_that_is_read_here_is_left_to_its_reader(written: list[s
     settings = replace(LOUD, alert_order=AlertOrder(share=60))
     async with console(daemon, settings, channels=made(channel)) as (app, pilot):
         await pilot.press("down")
-        await wait_until(pilot, lambda: app.daemon_alerts._routes["act-1"].route.is_read)
+        alerts = app.daemon_alerts
+        assert alerts
+        await wait_until(pilot, lambda: alerts._routes["act-1"].route.is_read)
         assert channel.alerts == []
 
 
@@ -181,6 +183,7 @@ async def test_it_is_announced_again_at_half_time(written: list[str]) -> None:
         daemon.tell("pending", asked(1))
         await wait_until(pilot, lambda: "bell" in written)
         written.clear()
+        assert app.daemon_alerts
         routed = app.daemon_alerts._routes["act-1"]
         routed.remind_at = 0.0
         app.daemon_alerts._look_at([routed], 600.0)

@@ -57,6 +57,49 @@ def count_on(app: Console) -> str:
     return str(app.screen.query_one(".waiting", Static).render())
 
 
+class Insecure(Lockable):
+    """A key without a passphrase, which is read when it is first needed."""
+
+    insecure, lockable = True, False
+
+    def __init__(self, happened: list[str]) -> None:
+        self._happened = happened
+
+    @property
+    def key(self) -> UnlockedKey | None:
+        self._happened.append("key")
+        return for_this_run()
+
+    @key.setter
+    def key(self, key: UnlockedKey | None) -> None:
+        raise AssertionError("an insecure key is never wiped")
+
+
+@async_test
+async def test_the_process_is_protected_before_a_key_without_a_passphrase_is_read() -> None:
+    happened: list[str] = []
+    keys = Insecure(happened)
+    async with console(ScriptedGate(request(1)), keys=keys, before_secrets=lambda: happened.append("protected")):
+        assert happened[0] == "protected"
+        assert "key" in happened
+
+
+@async_test
+async def test_the_process_is_protected_before_a_passphrase_can_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    happened: list[str] = []
+    show, keys = Console._show_lock, Lockable()
+    keys.lock()
+
+    def show_lock(app: Console, question: str) -> None:
+        happened.append("lock")
+        show(app, question)
+
+    monkeypatch.setattr(Console, "_show_lock", show_lock)
+    async with console(ScriptedGate(), keys=keys, before_secrets=lambda: happened.append("protected")) as (app, pilot):
+        await wait_until(pilot, lambda: isinstance(app.screen, LockScreen))
+        assert happened[:2] == ["protected", "lock"]
+
+
 @pytest.mark.parametrize("size", SIZES)
 @async_test
 async def test_a_locked_console_rings_counts_and_shows_nothing(size: tuple[int, int], written: list[str]) -> None:

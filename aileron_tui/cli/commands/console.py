@@ -75,13 +75,15 @@ def run(options: ConsoleOptions) -> int:
 
 
 def _open(options: ConsoleOptions) -> int:
-    protect_process()
     config = load_config(paths().config)
     choices = choose_sources(config, _source_options(options))
+    has_key = bool(key_store.stored(paths().keys))
+    if not has_key or any(choice.kind == "embedded" for choice in choices):
+        protect_process()  # a new key or a gate has secrets at once; otherwise the console calls it in time
     from aileron_tui.console.app import Console  # noqa: PLC0415  # not needed if there is nothing to open
 
     settings = _settings(options.theme, config)
-    first_run = None if key_store.stored(paths().keys) else _ask_first_run(choices, settings.theme)
+    first_run = None if has_key else _ask_first_run(choices, settings.theme)
     if first_run and first_run.choice is first_run.choice.LEAVE:
         return OK
     if first_run and first_run.choice is first_run.choice.DEMO:
@@ -98,7 +100,15 @@ def _open(options: ConsoleOptions) -> int:
         sources = source_specs(opened, config, surface="console", at_exit=stack if temporary else None)
         log_lines = gate.log_lines if gate else None
         channels = partial(_channels, config)
-        console = Console(sources, key, settings, log_lines=log_lines, read_only=options.read_only, channels=channels)
+        console = Console(
+            sources,
+            key,
+            settings,
+            log_lines=log_lines,
+            read_only=options.read_only,
+            channels=channels,
+            before_secrets=protect_process,
+        )
         return FAILED if run_app(console)[0] else OK
 
 
