@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_an_edited_call_that_is_asked_again_is_still_marked_as_edited(env: GateE
         assert dig(again, "edited_from", "args") == {"draft_id": "r-12345"}
 
 
-EDITED = {"draft_id": "r-18220"}
+EDITED: dict[str, Any] = {"draft_id": "r-18220"}
 
 
 def left_unknown(env: GateEnv) -> str:
