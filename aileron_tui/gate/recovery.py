@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from aileron_tui.core.agent_names import DEFAULT_AGENT
@@ -60,7 +61,8 @@ async def recover(gate_state: GateState, requests: RequestHandler, op_runner: Op
     requests.open_recovered(opened)
     await _expire(gate_state, late)
     unknown = HistoryFilter(outcomes=(RequestState.UNKNOWN, RequestState.INTERRUPTED))
-    for record in reversed(gate_state.reader.page(unknown, limit=_MAX_RESTORED)):
+    of_actions = (record for record in gate_state.reader.every(unknown) if not is_tool(record))
+    for record in reversed(list(islice(of_actions, _MAX_RESTORED))):
         _note_unknown(gate_state, record)
     not_run = HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
     for record in gate_state.reader.page(not_run, limit=_MAX_RESTORED):
