@@ -270,12 +270,15 @@ class GateState:
         is_unknown = request.state in (RequestState.UNKNOWN, RequestState.INTERRUPTED)
         if not is_unknown and not (request.repeats and request.state is RequestState.EXECUTED):
             return
-        for args in (request.args, *([request.edited_from.args] if request.edited_from else ())):
-            effect = effect_of(request.agent, request.name, args)
-            if is_unknown:
+        calls = (request.args, *([request.edited_from.args] if request.edited_from else ()))
+        effects = [effect_of(request.agent, request.name, args) for args in calls]
+        if is_unknown:
+            for effect in effects:
                 self.note_unknown(effect, request.id)
-            elif self.unknown_calls.get(effect) == request.repeats:
-                del self.unknown_calls[effect]
+        elif self.unknown_calls.get(effects[0]) == request.repeats:  # what ran is what may have taken effect
+            for effect in effects:
+                if self.unknown_calls.get(effect) == request.repeats:
+                    del self.unknown_calls[effect]
 
     def note_unknown(self, effect: str, id_: str) -> None:
         """Remembers that a call with this effect, made by this request, may have taken effect."""

@@ -29,7 +29,7 @@ from aileron_tui.gate.request_handler import CallNotAccepted, RequestHandler
 from aileron_tui.gate.tool_resolver import ToolResolver
 from aileron_tui.ledger.history_filter import HistoryFilter
 from aileron_tui.ledger.recorded_args import recorded_args
-from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.recorded_decision import approved_args
 from aileron_tui.ledger.store import EntryDraft
 
 DIFFERS: Final = "what was executed is not what was approved"
@@ -270,7 +270,8 @@ class PermissionHandler:
                 message = f"this agent writes too much to the ledger; try again in {seconds} s"
                 return replies.error(429, "too_many_calls", message)
             executed = body.get("input")  # what follows reads the args from the ledger, and they can be large
-            differs = isinstance(executed, dict) and canonical(executed) != canonical(self._approved_args(id_))
+            approved = approved_args(state.reader.of_request(id_))
+            differs = isinstance(executed, dict) and canonical(executed) != canonical(approved)
             fields: JsonObject = {"reported": True}
             if differs and isinstance(executed, dict):
                 recorded, size = recorded_args(executed)
@@ -290,16 +291,6 @@ class PermissionHandler:
             log.warning("%s: %s", inline(id_), DIFFERS)
         self._reported(id_, after, problem)
         return Reply(200, {"state": after, "differs": differs})
-
-    def _approved_args(self, id_: str) -> JsonObject:
-        """What the program was allowed to execute, according to the ledger."""
-        made, *later = self._gate_state.reader.of_request(id_)
-        args = made.body.get("args")
-        approved: JsonObject = args if isinstance(args, dict) else {}
-        for entry in later:
-            if found := decision_of(entry):
-                approved = approved | (found[0].edits or {})
-        return approved
 
     def _reported(self, id_: str, after: RequestState, error: str) -> None:
         self._gate_state.activity.changed_anything()

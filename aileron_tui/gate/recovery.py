@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from aileron_tui.core.agent_names import DEFAULT_AGENT
@@ -23,7 +24,7 @@ from aileron_tui.gate.request_ends import LONGEST_ERROR
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.history_filter import HistoryFilter
 from aileron_tui.ledger.history_pages import extended_by
-from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.recorded_decision import approved_args
 from aileron_tui.ledger.request_deadline import current_deadline
 from aileron_tui.ledger.store import EntryDraft, LedgerReader, StoredResult
 
@@ -60,7 +61,8 @@ async def recover(gate_state: GateState, requests: RequestHandler, op_runner: Op
     requests.open_recovered(opened)
     await _expire(gate_state, late)
     unknown = HistoryFilter(outcomes=(RequestState.UNKNOWN, RequestState.INTERRUPTED))
-    for record in reversed(gate_state.reader.page(unknown, limit=_MAX_RESTORED)):
+    of_actions = (record for record in gate_state.reader.every(unknown) if not is_tool(record))
+    for record in reversed(list(islice(of_actions, _MAX_RESTORED))):
         _note_unknown(gate_state, record)
     not_run = HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
     for record in gate_state.reader.page(not_run, limit=_MAX_RESTORED):
@@ -122,13 +124,10 @@ def _restored(
     """Rebuilds a request from its entries; returns None if it can no longer be approved."""
     body = entries[0].body
     action = gate_state.installed.actions.get(record.action)
-    args, deadline = body.get("args"), current_deadline(entries[0], entries)
-    if action is None or not isinstance(args, dict) or deadline is None:
+    deadline = current_deadline(entries[0], entries)
+    if action is None or not isinstance(body.get("args"), dict) or deadline is None:
         return None
-    original_args = _original_args(gate_state.reader, body)
-    for entry in entries:
-        if found := decision_of(entry):
-            args = args | (found[0].edits or {})
+    original_args, args = _original_args(gate_state.reader, entries[0]), approved_args(entries)
     if no_longer_possible(action, args):
         return None
     request = requests.new_request(action, args, _asker(record, body), owner(record), record.id)
@@ -140,11 +139,13 @@ def _restored(
     return request
 
 
-def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
-    """Returns the inputs that the agent sent, even if the request repeats an edited call that was interrupted."""
-    while body.get("after") and (earlier := reader.of_request(str(body["after"]))) and not earlier[0].removed:
-        body = earlier[0].body
-    args = body.get("args")
+def _original_args(reader: LedgerReader, made: Entry) -> JsonObject:
+    """Returns the inputs that the agent sent, even if the gate asks again about an edited call that was interrupted."""
+    while (after := made.body.get("after")) and (earlier := reader.of_request(str(after))):
+        if earlier[0].removed or all(entry.body.get("asked_again") != made.request for entry in earlier):
+            break  # the agent itself made the call again
+        made = earlier[0]
+    args = made.body.get("args")
     return args if isinstance(args, dict) else {}
 
 
@@ -206,15 +207,20 @@ def _call_of(gate_state: GateState, record: HistoryRecord) -> str:
 
 
 def _note_unknown(gate_state: GateState, record: HistoryRecord) -> None:
-    """Notes that a call may have taken effect, unless it was interrupted, asked about again, and ran after that."""
-    made, *later = gate_state.reader.of_request(record.id)
+    """Notes that a call may have taken effect, unless it was interrupted, asked about again, and ran after that.
+
+    The agent may repeat the call that it made or the one that ran, which can be an edited one.
+    """
+    reader = gate_state.reader
+    made, *later = entries = reader.of_request(record.id)
+    original, approved = made.body.get("args"), approved_args(entries)
     for id_ in (entry.body.get("asked_again") for entry in later):
-        again = gate_state.reader.find(id_) if isinstance(id_, str) else None
-        if again and again.outcome == RequestState.EXECUTED:
+        again = reader.find(id_) if isinstance(id_, str) else None
+        if again and again.outcome == RequestState.EXECUTED and approved_args(reader.of_request(again.id)) == approved:
             return
-    args = made.body.get("args")
-    if isinstance(args, dict):
-        gate_state.note_unknown(effect_of(owner(record), record.action, args), record.id)
+    if isinstance(original, dict):
+        for args in (original, approved):
+            gate_state.note_unknown(effect_of(owner(record), record.action, args), record.id)
 
 
 def _end_kind(result: StoredResult) -> EntryKind:

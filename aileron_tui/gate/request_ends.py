@@ -1,6 +1,7 @@
 """Records how requests ended and hands over their results. What cannot be written is tried again until it can.
 
-While the end of a request is not recorded, the request stays open, so that a poll finds it and says what is known.
+While the end of a request is not recorded, the request stays open, so that a poll finds it and says what is known. If
+the ledger refuses the end of an op, its agent gets the result anyway, and health names what the history lacks.
 """
 
 import asyncio
@@ -15,19 +16,20 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState, log
-from aileron_tui.gate.retried_writes import RetriedWrites
+from aileron_tui.gate.retried_writes import REFUSALS, RetriedWrites
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 
 LONGEST_ERROR: Final = 16 * 1024
 """How much of an error the ledger keeps. The agent gets all of it."""
 
 _RETRYING: Final = "this is not recorded yet, and the gate keeps trying"
+_REFUSED: Final = "this is not recorded, because the ledger refuses it"
 _KNOWN: Final = {
-    RequestState.EXECUTED: f"the op ran; {_RETRYING}",
-    RequestState.FAILED: f"the op failed; {_RETRYING}",
-    RequestState.UNKNOWN: f"the op may have taken effect, but its outcome is unknown; {_RETRYING}",
-    RequestState.EXPIRED: f"nobody answered in time, so nothing was run; {_RETRYING}",
-    RequestState.WITHDRAWN: f"the agent disconnected, so nothing was run; {_RETRYING}",
+    RequestState.EXECUTED: "the op ran",
+    RequestState.FAILED: "the op failed",
+    RequestState.UNKNOWN: "the op may have taken effect, but its outcome is unknown",
+    RequestState.EXPIRED: "nobody answered in time, so nothing was run",
+    RequestState.WITHDRAWN: "the agent disconnected, so nothing was run",
 }
 _NOT_RUN: Final = frozenset({RequestState.EXPIRED, RequestState.WITHDRAWN})
 
@@ -54,19 +56,23 @@ class RequestEnds:
         try:
             await write()
         except Exception as error:  # noqa: BLE001  # whatever it is, the end has happened
-            withdrawn = end.state is RequestState.WITHDRAWN and request.error
             log.error("the end of %s could not be recorded: %s", request.id, inline(str(error) or type(error).__name__))
-            request.unrecorded = f"{request.error}, so nothing was run; {_RETRYING}" if withdrawn else _KNOWN[end.state]
-            if end.state in _NOT_RUN:
-                request.state = end.state
             self.retried.add(request.id, write)
-            self._gate_state.announce(request)
+            self._leave_open(request, end.state, _RETRYING)
+
+    def _leave_open(self, request: GateRequest, state: RequestState, why: str) -> None:
+        """Says how a request ended that stays open, because this is not recorded."""
+        withdrawn = state is RequestState.WITHDRAWN and request.error
+        request.unrecorded = f"{f'{request.error}, so nothing was run' if withdrawn else _KNOWN[state]}; {why}"
+        if state in _NOT_RUN:
+            request.state = state
+        self._gate_state.announce(request)
 
     async def _write(self, request: GateRequest, end: RequestEnd) -> None:
         """Stores the result and records the end.
 
         The result of an op comes first: if the gate crashes in between, recovery records the end from it. Without an op
-        it comes last, because an end that did not count must not be reported.
+        it comes last, because an end that did not count must not be reported: after a restart the request may wait.
         """
         state = end.state
         if request.rule and request.waiting_clients and not request.polled:
@@ -74,12 +80,11 @@ class RequestEnds:
             return
         if state not in _NOT_RUN:
             await self._gate_state.store_result(end.result, request.fingerprint)
-        try:
-            await self._gate_state.recorder.record(end.entry)
-        except InvalidTransition as error:
-            if error.state is not state:  # an earlier attempt may have been recorded after all
-                log.error("%s ended as %s, but its history says %s", request.id, state, error.state)
+        recorded = await self._record_end(request, state, end.entry)
         if state in _NOT_RUN:
+            if not recorded:
+                self._leave_open(request, state, _REFUSED)
+                return
             await self._gate_state.store_result(end.result, request.fingerprint)
         request.error, request.unrecorded = str(end.entry.body.get("error", "")), ""
         self._gate_state.end(request, state, end.result)
@@ -90,14 +95,23 @@ class RequestEnds:
         If the gate crashes before that, the outcome is unknown, as it is for every op without a stored result.
         """
         entry = replace(end.entry, body={**end.entry.body, "delivered": True})
-        try:
-            await self._gate_state.recorder.record(entry)
-        except InvalidTransition as error:
-            if error.state is not end.state:
-                log.error("%s ended as %s, but its history says %s", request.id, end.state, error.state)
+        if not await self._record_end(request, end.state, entry):
+            await self._gate_state.store_result(end.result, request.fingerprint)
         request.error, request.unrecorded = str(end.entry.body.get("error", "")), ""
         request.handed_over = True
         self._gate_state.end(request, end.state, end.result)
+
+    async def _record_end(self, request: GateRequest, state: RequestState, entry: EntryDraft) -> bool:
+        """Records the end of a request; returns False if the ledger refuses it for ever, which health then says."""
+        try:
+            await self._gate_state.recorder.record(entry)
+        except InvalidTransition as error:
+            if error.state is not state:  # an earlier attempt may have been recorded after all
+                log.error("%s ended as %s, but its history says %s", request.id, state, error.state)
+        except REFUSALS as error:
+            self.retried.give_up(request.id, error)
+            return False
+        return True
 
     def retry_entry(self, entry: EntryDraft) -> None:
         """Takes over an entry that could not be recorded, about a call that was never a request."""

@@ -34,7 +34,10 @@ class RequestPolls:
             if recovery.is_tool(record):
                 return await self._permissions.poll(id_, agent, wait)
             result = self._gate_state.outbox.find(id_) or recovery.result_from_ledger(self._gate_state.reader, record)
-            return await self._requests.deliver(result) if result else replies.no_result(id_, record.outcome)
+            if result:
+                return await self._requests.deliver(result)
+            is_lost = self._requests.ends.retried.gave_up(id_)
+            return replies.no_result(id_, "no longer running" if is_lost else record.outcome)
         except AileronError as error:
             return replies.result_unavailable(error)
 

@@ -1,4 +1,7 @@
-"""Writes that failed and are tried again until they succeed: the ends of requests, results and deliveries."""
+"""Writes that failed and are tried again until they succeed: the ends of requests, results and deliveries.
+
+What the ledger refuses is not tried again, but stays a problem until the gate stops.
+"""
 
 import asyncio
 import logging
@@ -14,7 +17,8 @@ Write = Callable[[], Awaitable[None]]
 
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 2.0
-_PERMANENT: Final = (InvalidTransition, EntryRefused, EntryTooLarge)
+REFUSALS: Final = (EntryRefused, EntryTooLarge)
+"""Errors after which it is no use to try again."""
 
 _log = logging.getLogger(__name__)
 
@@ -25,6 +29,7 @@ class RetriedWrites:
     def __init__(self) -> None:
         self._writes: dict[str, Write] = {}
         self._failures: dict[str, str] = {}
+        self._lost: dict[str, str] = {}
         self._added = asyncio.Event()
 
     def __len__(self) -> int:
@@ -39,10 +44,9 @@ class RetriedWrites:
 
     @property
     def problem(self) -> str:
-        """What still cannot be written and why, or "" if there is nothing like that."""
-        key, why = next(iter(self._failures.items()), ("", ""))
-        more = f" (and {len(self._failures) - 1:,} more)" if len(self._failures) > 1 else ""
-        return f"what happened to {key} cannot be recorded{more}: {why}" if key else ""
+        """What was not written and why, or "" if there is nothing like that."""
+        lost = _named(self._lost, "is missing in the history, because the ledger refuses it")
+        return "; ".join(filter(None, [lost, _named(self._failures, "cannot be recorded")]))
 
     def add(self, key: str, write: Write) -> None:
         """Takes over a write that failed. It may be called many times and must do no harm if it was done before.
@@ -51,6 +55,16 @@ class RetriedWrites:
         """
         self._writes[key] = write
         self._added.set()
+
+    def give_up(self, key: str, error: Exception) -> None:
+        """Keeps for as long as the gate runs that the ledger refuses what happened to a request."""
+        why = inline(str(error))
+        _log.error("the ledger refuses what happened to %s: %s", inline(key), why)
+        self._lost.setdefault(key.partition(" ")[0], why)
+
+    def gave_up(self, request: str) -> bool:
+        """Whether the ledger has refused what happened to this request."""
+        return request in self._lost
 
     async def retry_until_done(self) -> None:
         """Tries again with growing pauses as long as there is anything to write."""
@@ -72,8 +86,11 @@ class RetriedWrites:
                 continue
             try:
                 await write()
-            except _PERMANENT as error:
-                _log.error("the ledger refuses what happened to %s: %s", inline(key), inline(str(error)))
+            except InvalidTransition as error:  # an earlier attempt may have been recorded after all
+                if error.state is None or not error.state.final:
+                    self.give_up(key, error)
+            except REFUSALS as error:
+                self.give_up(key, error)
             except Exception as error:  # noqa: BLE001  # whatever it is, the other writes must be tried
                 failed.add(request)
                 self._note_failure(key, error)
@@ -88,3 +105,10 @@ class RetriedWrites:
             unexpected = None if isinstance(error, AileronError) else error
             _log.warning("cannot record what happened to %s yet: %s", inline(key), why, exc_info=unexpected)
         self._failures[key] = why
+
+
+def _named(failures: dict[str, str], what: str) -> str:
+    """Names the first of these failures."""
+    key, why = next(iter(failures.items()), ("", ""))
+    more = f" (and {len(failures) - 1:,} more)" if len(failures) > 1 else ""
+    return f"what happened to {key} {what}{more}: {why}" if key else ""

@@ -1,5 +1,7 @@
 """The decision in a ledger entry, read without verifying its signature."""
 
+from collections.abc import Sequence
+
 from aileron_tui.core.base64_text import from_base64
 from aileron_tui.core.decision import Statement, Verdict, read_statement, statement_version
 from aileron_tui.core.entry_chain import Entry
@@ -34,6 +36,17 @@ def read_decision(entry: Entry) -> Decision | None:
                 raise JsonError("not the type of the decision", "$.body.envelope.payloadType")
             return statement, signer
     raise JsonError("not a signed envelope", "$.body.envelope")
+
+
+def approved_args(entries: Sequence[Entry]) -> JsonObject:
+    """The inputs of a request as they were approved, or as they were made if no approval changed them."""
+    made, *later = entries
+    args = made.body.get("args")
+    approved: JsonObject = args if isinstance(args, dict) else {}
+    for entry in later:
+        if found := decision_of(entry):
+            approved = approved | edits_of(found[0])
+    return approved
 
 
 def edits_of(statement: Statement) -> JsonObject:

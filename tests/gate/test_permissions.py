@@ -13,14 +13,15 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import read_prompt
 from aileron_tui.core.states import RequestState
+from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.files.config import Policy
-from aileron_tui.gate import permission_handler
+from aileron_tui.gate import permission_handler, recovery
 from aileron_tui.gate.gate import LEDGER_FILE
 from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.ledger.open_store import open_reader
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.ruled_gate import kinds, newest, verified
-from tests.gate.served_gate import WAITING, ServedGate, error_code, served_gate
+from tests.gate.served_gate import DRAFT, SEND, WAITING, ServedGate, error_code, served_gate
 from tests.gate.tool_calls import PERMISSIONS, ask, asked, bash, decide, only_waiting, poll, shown, write
 
 CANARY = "canary-3f1c-content-of-a-file"
@@ -414,6 +415,34 @@ async def handed_over(served: ServedGate, body: dict[str, Any]) -> dict[str, Any
     assert (await decide(served, item)).status_code == 200
     assert (await poll(served, item["id"])).json()["status"] == "allowed"
     return item
+
+
+def test_an_interrupted_tool_call_says_nothing_about_an_action_with_its_name(
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "_MAX_RESTORED", 1)
+    body = {**bash(), "tool": "send-draft", "input": DRAFT["args"]}
+
+    async def work() -> str:
+        async with served_gate(env) as served:
+            env.service.faults["send"] = ServiceFault.HANG_UP
+            id_ = str((await served.agent.post(SEND, json=DRAFT)).json()["approval_id"])
+            await decide(served, await served.previewed_request(id_))
+            assert (await served.result(id_))["status"] == "failed"
+            item = await asked(served, body)
+            await decide(served, item)
+            await poll(served, item["id"])
+            report = await served.agent.post(f"{PERMISSIONS}/{item['id']}/outcome", json={"status": "unknown"})
+            assert report.json()["state"] == "unknown"
+            return id_
+
+    async def after_a_restart() -> str:
+        async with served_gate(env) as served:
+            again = str((await served.agent.post(SEND, json=DRAFT)).json()["approval_id"])
+            return str((await served.previewed_request(again)).get("asked_again", ""))
+
+    id_ = run_async(work())
+    assert run_async(after_a_restart()) == id_
 
 
 def test_an_interrupted_call_has_an_unknown_outcome(env: GateEnv) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.files.config import Policy
-from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
+from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE, Gate
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft, StoredResult
@@ -160,6 +161,76 @@ def test_an_edited_call_that_is_asked_again_is_still_marked_as_edited(env: GateE
         again = run_async(work())
         assert again["args"] == {"draft_id": "r-18220"}
         assert dig(again, "edited_from", "args") == {"draft_id": "r-12345"}
+
+
+EDITED: dict[str, Any] = {"draft_id": "r-18220"}
+
+
+def left_unknown(env: GateEnv) -> str:
+    """A request that was edited and approved, and whose outcome nobody knows."""
+    id_ = left_running(env, EDITED)
+    with open_ledger(env.data / LEDGER_FILE, role="test") as ledger:
+        ledger.append(EntryKind.UNKNOWN, {"error": "network_error"}, id_)
+    return id_
+
+
+async def cautions(env: GateEnv, gate: Gate) -> list[str]:
+    """What the prompts of the call that the agent made first and of the edited one name."""
+    named = []
+    for args in ({}, EDITED):
+        id_ = str((await ask(gate, **args)).body["approval_id"])
+        item = await previewed_request(gate, id_)
+        named.append(str(item.get("asked_again", "")))
+        await gate.decide(id_, env.decision(item, Verdict.DENY))
+        await result_of(gate, id_)
+    return named
+
+
+def cautions_after_a_restart(env: GateEnv) -> list[str]:
+    async def work() -> list[str]:
+        async with env.gate() as gate:
+            return await cautions(env, gate)
+
+    return run_async(work())
+
+
+def test_an_edited_call_that_may_have_taken_effect_says_so_after_a_restart(env: GateEnv) -> None:
+    id_ = left_unknown(env)
+    assert cautions_after_a_restart(env) == [id_, id_]
+
+
+@pytest.mark.parametrize("edits", [None, {"draft_id": "r-31007"}], ids=["the same", "another"])
+def test_only_the_success_of_the_same_call_ends_the_caution(env: GateEnv, edits: JsonObject | None) -> None:
+    id_ = left_running(env, EDITED)
+    named = [id_, id_] if edits else ["", ""]
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            (again,) = gate.waiting()
+            item = await previewed_request(gate, str(again["id"]))
+            if edits:
+                item = dig((await gate.refresh(str(again["id"]), {"edited_payload": edits})).body, "item")
+            assert (await gate.decide(str(again["id"]), env.decision(item, edits=edits))).status == 200
+            assert (await result_of(gate, str(again["id"])))["status"] == "completed"
+            assert await cautions(env, gate) == named
+
+    run_async(work())
+    assert cautions_after_a_restart(env) == named
+
+
+def test_a_repeated_call_is_not_marked_as_edited_because_the_earlier_one_was(env: GateEnv) -> None:
+    id_ = left_unknown(env)
+
+    async def work() -> JsonObject:
+        async with env.gate() as gate:
+            await ask(gate, **EDITED)
+            (item,) = gate.waiting()
+            return item
+
+    for _ in range(2):  # before and after a restart
+        item = run_async(work())
+        assert (item["asked_again"], item["args"]) == (id_, EDITED)
+        assert "edited_from" not in item
 
 
 def test_a_stored_outcome_is_not_lost(env: GateEnv) -> None:

@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState
 from aileron_tui.gate import retried_writes
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.retried_writes import RetriedWrites
-from aileron_tui.ledger.errors import EntryRefused, LedgerUnusable
+from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerUnusable
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.failing_disk import eventually
 
@@ -50,12 +52,30 @@ def test_an_entry_that_cannot_be_recorded_holds_up_no_other(error: Exception, ca
     assert (len(writes), writes.problem) == (0, "")
 
 
-def test_what_the_ledger_refuses_is_given_up() -> None:
+NOT_ENDED = InvalidTransition(None, RequestEvent.SUCCEED)
+ENDED_BEFORE = InvalidTransition(RequestState.EXECUTED, RequestEvent.SUCCEED)
+LOST = "what happened to act-1 is missing in the history, because the ledger refuses it"
+
+
+@pytest.mark.parametrize("error", [EntryRefused("made twice"), EntryTooLarge("too large"), NOT_ENDED], ids=repr)
+def test_what_the_ledger_refuses_is_given_up_and_stays_a_problem(error: AileronError) -> None:
     done: list[str] = []
     writes = RetriedWrites()
-    writes.add("act-1", writing(done, "act-1", EntryRefused("made twice")))
+    writes.add("act-1", writing(done, "act-1", error))
+    writes.add("act-1 delivery", writing(done, "act-1 delivery", EntryRefused("it has not ended")))
+    writes.add("act-2", writing(done, "act-2", OSError(5)))
     asyncio.run(writes.retry())
-    assert (done, len(writes), writes.problem) == ([], 0, "")
+    assert (done, len(writes)) == ([], 1)
+    assert writes.problem == f"{LOST}: {error}; what happened to act-2 cannot be recorded: 5"
+    asyncio.run(writes.retry())
+    assert (done, len(writes), writes.problem) == (["act-2"], 0, f"{LOST}: {error}")
+
+
+def test_an_end_that_was_recorded_before_is_not_lost() -> None:
+    writes = RetriedWrites()
+    writes.add("act-1", writing([], "act-1", ENDED_BEFORE))
+    asyncio.run(writes.retry())
+    assert (len(writes), writes.problem) == (0, "")
 
 
 def test_health_names_what_cannot_be_recorded(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
