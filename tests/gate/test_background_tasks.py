@@ -18,6 +18,7 @@ TASKS = (
     "reporting the gate's health",
     "recording outcomes again",
     "alerting people",
+    "returning freed memory",
     "deleting old results",
     "removing what is older than [ledger] keep",
     "checking for silent doors",
