@@ -15,6 +15,7 @@ from aileron_tui.core.action import Action, Step
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.interpolation import interpolate, missing_args, own_template
 from aileron_tui.core.jsontext import JsonObject, with_canonical_numbers
+from aileron_tui.core.name_warnings import name_warnings
 from aileron_tui.core.resolved_step import ConnectorRef, ResolvedStep
 from aileron_tui.core.values import dataclass
 
@@ -48,9 +49,13 @@ class ResolvedCall:
 def resolve_call(
     action: Action, args: JsonObject, connectors: Mapping[str, ConnectorRef], warnings: tuple[str, ...] = ()
 ) -> ResolvedCall:
-    """Resolves a call. `connectors` has the connectors that the action pins, by name. A null input is not given."""
+    """Resolves a call. `connectors` has the connectors that the action pins, by name. A null input is not given.
+
+    `warnings` are joined by those about names of ops, which can have any letters.
+    """
     given = frozen_object(with_canonical_numbers({key: item for key, item in args.items() if item is not None}))
     steps = tuple([_resolve_step(step, given, connectors) for step in action.execute])
+    warnings = (*warnings, *name_warnings("op", [step.op for step in steps]))
     if (preview := action.approval.preview) is None:
         return ResolvedCall(action, given, steps, warnings=warnings)
     if missing := missing_args(preview.args, given):

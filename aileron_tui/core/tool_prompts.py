@@ -11,11 +11,11 @@ from typing import Final
 from aileron_tui.core.call_kinds import CallKind
 from aileron_tui.core.file_changes import MOST_PATHS, FileChange, change_preview, file_changes
 from aileron_tui.core.jsontext import Json, plain
+from aileron_tui.core.name_warnings import name_warnings
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.shell_risk import shell_warnings
 from aileron_tui.core.shell_rows import shell_rows
-from aileron_tui.core.skeletons import plain_letters
 from aileron_tui.core.tool_call import DoorClaims, FileFacts, NamedPath, ToolCall, ToolPrompt
 from aileron_tui.core.tool_definition import definition_prompt
 from aileron_tui.core.tool_kind import ArgRole, ToolKind, ToolUse
@@ -150,11 +150,6 @@ def _host_rows(urls: Sequence[str]) -> Iterator[Row]:
     return (Row("Host", host) for host in dict.fromkeys(url_facts(url).host for url in urls) if host)
 
 
-def _looking(name: str) -> str:
-    plain = plain_letters(name)
-    return f", which looks like {quoted_part(plain)}" if plain.isascii() else ""
-
-
 def _warnings(
     reading: ToolReading,
     changes: Sequence[FileChange],
@@ -162,9 +157,8 @@ def _warnings(
     own: Sequence[str],
 ) -> Iterator[str]:
     call, kind = reading.call, reading.kind
-    for what, name in (("tool", reading.name.tool), ("server", reading.name.server)):
-        if not name.isascii():
-            yield f"the name of the {what} is not plain ASCII: {quoted_part(name)}{_looking(name)}"
+    yield from name_warnings("tool", [reading.name.tool])
+    yield from name_warnings("server", [reading.name.server])
     if kind is None:
         if is_known_tool(call.tool) and not reading.name.server:
             yield _UNKNOWN_SHAPE

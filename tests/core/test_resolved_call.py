@@ -9,7 +9,7 @@ from aileron_tui.core.action import Input, Requirement, Step
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, read_object
 from aileron_tui.core.prompt import ConnectorRef
 from aileron_tui.core.resolved_call import ResolvedCall, resolve_call
-from tests.core.examples import HASH, MAIL, action
+from tests.core.examples import HASH, MAIL, SENT, action
 
 CONNECTORS = {MAIL: ConnectorRef(MAIL, "1.0.0", HASH, "unsigned")}
 
@@ -120,3 +120,20 @@ def test_a_resolved_call_cannot_be_changed() -> None:
     assert call.args == call.steps[0].inputs == {"draft_id": "r-1", "list": [1]}
     with pytest.raises(TypeError):
         call.steps[0].inputs["draft_id"] = "r-2"
+
+
+@pytest.mark.parametrize(
+    ("op", "warning"),
+    [
+        ("d\u0435lete_all", "the name of the op is not plain ASCII: d\u0435lete_all, which looks like delete_all"),
+        ("\u67e5\u8be2", "the name of the op is not plain ASCII: \u67e5\u8be2"),
+    ],
+)
+def test_an_op_whose_name_is_not_plain_ascii_is_warned_about(op: str, warning: str) -> None:
+    """A manifest can have such ops, also in a later step; it is warned about once, beside other warnings."""
+    steps = tuple(Step(f"s{number}", MAIL, name, False, {}) for number, name in enumerate(("send_draft", op, op)))
+    for approval in (action().approval, replace(action().approval, preview=None)):
+        called = replace(action(), execute=steps, approval=approval)
+        for given in ({}, SENT):
+            assert resolve_call(called, given, CONNECTORS, ("test setup",)).warnings == ("test setup", warning)
+    assert resolve_call(action(), SENT, CONNECTORS).warnings == ()

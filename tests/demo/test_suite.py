@@ -97,7 +97,7 @@ def test_the_previews_show_the_three_kinds(actions: dict[str, Action]) -> None:
     }
     assert multiline["move-file"] == frozenset()
     assert multiline["delete-file"] == {"Description", "Shared with"}
-    assert multiline["update-draft"] == {"Current body"}
+    assert multiline["update-draft"] == {"Other parts", "Current body"}
     assert any(input_.multiline for input_ in actions["update-draft"].inputs)
 
 
@@ -110,6 +110,14 @@ def test_send_draft_shows_what_the_worked_example_shows(actions: dict[str, Actio
     assert (labels[:2], labels[-1]) == (["To", "Subject"], "Body")
     assert {"Cc", "Bcc", "Reply-To", "From", "Attachments", "Other parts"} <= {*labels}
     assert preview.multiline == {"Other parts", "Body"}
+
+
+@pytest.mark.parametrize("name", ["update-draft", "delete-draft"])
+def test_what_changes_a_draft_shows_as_much_of_it_as_what_sends_it(actions: dict[str, Action], name: str) -> None:
+    send, preview = actions["send-draft"].approval.preview, actions[name].approval.preview
+    assert send is not None
+    assert preview is not None
+    assert {path for _, path in preview.render} == {path for _, path in send.render}
 
 
 def test_optional_inputs_are_not_used_in_templates(actions: dict[str, Action]) -> None:

@@ -6,7 +6,7 @@ with an arg that cannot be part of a digest (a number too large for a double), w
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -16,6 +16,7 @@ from aileron_tui.core.caution import Caution
 from aileron_tui.core.daemon_kinds import ACTION, KINDS, NO_EFFECT, EditableArgument, is_abandoned, restart_caution
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain
+from aileron_tui.core.name_warnings import name_warnings
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_names, by_rule
@@ -108,7 +109,12 @@ def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
         daemon=True,
         deny_only=deny_only,
         question=declared.question if declared else "",
-        cautions=(*restart_caution(kind, asked, started), *_clock_caution(asked, seen), *_cautions(kind, args)),
+        cautions=(
+            *restart_caution(kind, asked, started),
+            *_clock_caution(asked, seen),
+            *_name_cautions(name, about_action),
+            *_cautions(kind, args),
+        ),
         reports_end=declared is None or declared.reports_end,
         abandoned=is_abandoned(kind, asked, started),
     )
@@ -210,6 +216,11 @@ def _clock_caution(asked: datetime | None, seen: datetime) -> tuple[Caution, ...
     if asked is None or asked - seen <= _CLOCK_TOLERANCE:
         return ()
     return (Caution("the daemon's clock is ahead of this machine's: it is not known when the agent asked"),)
+
+
+def _name_cautions(name: str, action: JsonObject | None) -> Iterator[Caution]:
+    ops = [step.op for step in _steps(action)]
+    return map(Caution, (*name_warnings("action", [name]), *name_warnings("op", ops)))
 
 
 def _cautions(kind: str, args: JsonObject) -> tuple[Caution, ...]:

@@ -341,6 +341,15 @@ def test_a_name_alone_may_warn_but_not_reassure(name: str, level: RiskLevel) -> 
     assert read(asked("action", action_name=name)).prompt.risk.level is level
 
 
+def test_names_that_are_not_plain_ascii_are_warned_about() -> None:
+    said = "is not plain ASCII: d\u0435lete, which looks like delete"
+    steps = ACTION | {"execute": [step("get_draft"), step("d\u0435lete")]}
+    assert [caution.text for caution in read(SEND_DRAFT, action=steps).cautions] == [f"the name of the op {said}"]
+    named = read(asked("action", action_name="d\u0435lete"))
+    assert [caution.text for caution in named.cautions] == [f"the name of the action {said}"]
+    assert not read(SEND_DRAFT, action=ACTION).cautions
+
+
 @pytest.mark.parametrize("kind", ["comms_send", "comms_draft", "shell", "carrier_pigeon", "http_request"])
 def test_other_kinds_are_of_high_risk(kind: str) -> None:
     assert item(kind).prompt.risk.level is RiskLevel.HIGH
