@@ -24,7 +24,7 @@ from tests.gate.tool_calls import ask, asked, decide, poll
 from tests.signing.security_keys import SoftwareKey
 
 AGENT = "default"
-CALL = ToolCall("save", {"path": "/tmp/notes.txt", "count": 2}, "files", definition="sha256:" + "ab" * 32)
+CALL = ToolCall("note", {"path": "/tmp/notes.txt", "count": 2}, "files", definition="sha256:" + "ab" * 32)
 
 
 def question(call: ToolCall = CALL, **more: Any) -> dict[str, Any]:

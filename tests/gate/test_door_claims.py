@@ -27,7 +27,7 @@ OTHER = "sha256:" + "cd" * 32
 def mcp(**more: Any) -> dict[str, Any]:
     """A tool call that comes through the proxy."""
     args = {"path": "/tmp/notes.txt", "content": "new"}
-    return {"tool": "save", "input": args, "server": "files", "door": "mcp-proxy", "definition": HASH, **more}
+    return {"tool": "note", "input": args, "server": "files", "door": "mcp-proxy", "definition": HASH, **more}
 
 
 def told(*rows: tuple[str, str], **more: Any) -> dict[str, Any]:
@@ -119,12 +119,12 @@ def test_the_gate_reads_for_itself_where_it_can(env: GateEnv) -> None:
     ("tool", "claimed", "level", "reason"),
     [
         (
-            "save",
+            "note",
             {"risk": "high", "risk_reason": "it destroys"},
             "high",
             'default says: "it destroys"',
         ),
-        ("save", {"risk": "high"}, "high", "default says so"),
+        ("note", {"risk": "high"}, "high", "default says so"),
         ("delete", {"risk": "normal", "risk_reason": "harmless"}, "high", ""),
     ],
 )
@@ -254,7 +254,7 @@ def test_an_agent_learns_what_it_may_fetch_and_what_it_never_reported(env: GateE
             await decide(served, item)
             own = (await served.agent.get("/v1/agent")).json()
             (approved,) = own["approved"]
-            expected = {"id": item["id"], "tool": "save", "call_id": "c-1", "session": "s-1", "batch": "b-1"}
+            expected = {"id": item["id"], "tool": "note", "call_id": "c-1", "session": "s-1", "batch": "b-1"}
             assert approved.items() >= expected.items()
             assert own["handed_over"] == []
             await poll(served, item["id"])
