@@ -24,6 +24,7 @@ from tests.console import sample_requests as samples
 from tests.console.fixed_clock import fixed_time
 from tests.console.rule_gate import movable, past_calls, prompt_read, read
 from tests.console.sample_requests import waiting
+from tests.console.screen_app import wait_until
 from tests.console.scripted_gate import console
 from tools.screenshots import FOLDER, QUIET, Gate, settled
 
@@ -32,6 +33,7 @@ _SIZE: Final = (100, 30)
 _CELL: Final = (8.4, 17)
 _MARGIN: Final = 10
 _TITLE: Final = 34
+_ANSWERS: Final = frozenset("adyR")
 _READ: Final = "read"
 """Stands for the keys that read a prompt to its end."""
 
@@ -108,6 +110,8 @@ async def _press(app: Console, pilot: Pilot[None], key: str) -> None:
     elif key == _READ:
         await prompt_read(app, pilot)
     else:
+        if key in _ANSWERS:
+            await wait_until(pilot, lambda: not app.arming.why_not_armed())
         await pilot.press(key)
     for kind in ("answers", RULES):
         await asyncio.wrap_future(app.threads.pool(kind, "").submit(lambda: None))  # what was sent has arrived

@@ -67,19 +67,19 @@ class ModuleCompiler:
 
     def _compile_apart(self, wasm: bytes) -> bytes:
         """Returns the native code, or nothing if there cannot be a process for it."""
-        try:
-            process = subprocess.Popen(  # noqa: S603  # our own program
-                [sys.executable, "-I", compile_process.__file__],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={},
-                cwd="/",
-                start_new_session=True,
-            )
-        except OSError:
-            return b""  # the system has no process left, or Python cannot be started as a program
-        with self._lock:
+        with self._lock:  # `end_processes` must not miss one that was just started
+            try:
+                process = subprocess.Popen(  # noqa: S603  # our own program
+                    [sys.executable, "-I", compile_process.__file__],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env={},
+                    cwd="/",
+                    start_new_session=True,
+                )
+            except OSError:
+                return b""  # the system has no process left, or Python cannot be started as a program
             self._processes.add(process)
         try:
             with process:
