@@ -33,6 +33,9 @@ MIN_WIDTH_ONE_LINE: Final = 92
 _WHEN, _OUTCOME, _TOOK, _SURFACE, _SIGNED, _SOURCE = 11, 17, 10, 9, 10, 10
 _OUTCOME_ON_TWO_LINES: Final = 40
 _MIN_SUMMARY_WIDTH: Final = 8
+_REMEMBERED: Final = 256
+"""A few screens of rows: their texts may be long, and a console that is open all day shows thousands of rows."""
+
 _OUTCOME_STYLES: Final = {
     RequestState.EXECUTED: "$text-success",
     RequestState.FAILED: "$text-error",
@@ -71,7 +74,7 @@ def _cell(content: Content, width: int) -> Content:
     return content.truncate(width, ellipsis=True).pad_right(max(0, width - content.cell_length))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=_REMEMBERED)
 def _clipped(text: str, width: int) -> Visible:
     """Cached, because a row is drawn again whenever it scrolls, and its text may be long."""
     return short(text, max(1, width))
@@ -89,7 +92,7 @@ def _named(record: SourcedRecord, width: int, style: str) -> Content:
     return name + trusted("  ") + foreign_line(text, MUTED) if text else name
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=_REMEMBERED)
 def _summary(values: tuple[str, ...], width: int) -> Visible:
     return summary_line(values, width)
 
