@@ -31,7 +31,7 @@ def test_twenty_equal_tool_calls_are_one_row_and_answered_with_one_key() -> None
     with Session([], undo_seconds=0) as session:
         session.terminal.resize((100, 30))
         session.terminal.press("h")  # an answer counts for those that were in the row when it was armed
-        session.terminal.until("history")
+        session.terminal.until("History")
         ids = [session.ask(COMMAND) for _ in range(EQUAL)]
         session.terminal.still(0.5)
         session.terminal.press("\x1b")
