@@ -145,7 +145,8 @@ def _passed(passed: bool | None) -> str:
 def _verdict(soak: dict[str, Any]) -> str:
     early = "It was ended early. " if soak["interrupted"] else ""
     if soak["violations"] or any(row["passed"] is False for row in soak["checks"]):
-        return f"{early}**It found {max(1, len(soak['violations']))} violations.**"
+        count = max(1, len(soak["violations"]))
+        return f"{early}**It found {count} violation{'s' if count > 1 else ''}.**"
     return f"{early}Nothing was violated."
 
 

@@ -51,7 +51,7 @@ def test_a_violation_is_said(soak: dict[str, Any]) -> None:
     broken["violations"] = ["act-1 ran twice"]
     broken["checks"][0]["passed"] = False
     page = reliability.page(broken, [])
-    assert "**It found 1 violations.**" in page
+    assert "**It found 1 violation.**" in page
     assert "Nothing was violated." not in page
     assert "**no**" in page
 
