@@ -67,7 +67,8 @@ class Insecure(Lockable):
 
     @property
     def key(self) -> UnlockedKey | None:
-        self._happened.append("key")
+        if threading.current_thread() is not threading.main_thread():  # in which the test looks at it too
+            self._happened.append("key")
         return for_this_run()
 
     @key.setter
