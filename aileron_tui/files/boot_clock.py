@@ -1,7 +1,6 @@
 """A clock that nobody can set. It runs on while the machine sleeps, and starts again from zero with the machine."""
 
 import contextlib
-import ctypes
 import secrets
 import sys
 import time
@@ -60,6 +59,8 @@ def _from_sysctl() -> str:
     """The id on macOS, which has no /proc."""
     if _PLATFORM != "darwin":
         return ""
+    import ctypes  # noqa: PLC0415  # 2 ms, and only macOS needs it
+
     with contextlib.suppress(OSError, AttributeError):
         value, size = ctypes.create_string_buffer(_LONGEST_ID), ctypes.c_size_t(_LONGEST_ID)
         if ctypes.CDLL(None).sysctlbyname(_BOOT_SESSION, value, ctypes.byref(size), None, ctypes.c_size_t(0)) == 0:
